@@ -1,0 +1,5 @@
+"""evenmatch: a matchmaker for online games."""
+
+__all__ = ["__version__"]
+
+__version__ = "0.1.0"

@@ -1,0 +1,100 @@
+"""What can be asked of the engine. A command either becomes events or is refused; it never half-happens."""
+
+from typing import TypeAlias
+
+import msgspec
+
+from evenmatch.domain.arrays import Array
+from evenmatch.domain.match import Plan
+from evenmatch.domain.queue import QueueSpec
+from evenmatch.domain.ticket import TicketRequest
+
+
+class OpenQueue(msgspec.Struct, frozen=True):
+    """Open a queue, or give an open one new rules; the same rules again change nothing."""
+
+    spec: QueueSpec
+
+
+class Join(msgspec.Struct, frozen=True):
+    """A party enters a queue."""
+
+    queue: str
+    request: TicketRequest
+
+
+class JoinMany(msgspec.Struct, frozen=True):
+    """Many parties enter a queue, each accepted or refused on its own, in order."""
+
+    queue: str
+    requests: tuple[TicketRequest, ...]
+
+
+class Leave(msgspec.Struct, frozen=True):
+    """A ticket is withdrawn; while it is proposed, that declines the proposal."""
+
+    ticket: int
+
+
+class Heartbeat(msgspec.Struct, frozen=True, eq=False):
+    """The clients of these tickets are there. Tickets that are no longer live are passed over."""
+
+    tickets: Array
+    strict: bool = False
+    """Refuse when a ticket is not live."""
+
+
+class Tick(msgspec.Struct, frozen=True):
+    """Time has passed: deadlines are met, waves fall due, finished things leave."""
+
+
+class FinishWave(msgspec.Struct, frozen=True, eq=False):
+    """A matcher has answered, or failed."""
+
+    queue: str
+    wave: int
+    plan: Plan | None
+    failure: str = ""
+    reads_misses: bool = False
+    """The matcher's answer depends on misses, so their rise must be recorded even when nobody is matched."""
+    next_change_ms: int | None = None
+    """When time alone will change the matcher's answer; None = never."""
+
+
+class Accept(msgspec.Struct, frozen=True):
+    """A player takes part in a proposed match."""
+
+    proposal: int
+    player: int
+
+
+class Decline(msgspec.Struct, frozen=True):
+    """A player does not take part in a proposed match."""
+
+    proposal: int
+    player: int
+
+
+class EndMatch(msgspec.Struct, frozen=True):
+    """A running match is reported over: its players are free for others (I11)."""
+
+    match: int
+
+
+class Resume(msgspec.Struct, frozen=True):
+    """The engine is back after a restart: deadlines move by the time it was away."""
+
+
+Command: TypeAlias = (
+    OpenQueue
+    | Join
+    | JoinMany
+    | Leave
+    | Heartbeat
+    | Tick
+    | FinishWave
+    | Accept
+    | Decline
+    | EndMatch
+    | Resume
+)

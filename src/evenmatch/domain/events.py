@@ -1,0 +1,189 @@
+"""Facts. What the journal holds, what `evolve` applies, and what everybody is told of.
+
+Every event stands in the journal under its own sequence number. One that touches tickets says, for each, the sequence
+of the event that touched it before (`previous`), so that a ticket's story is a chain through the journal: it can be
+read backwards at any time without an index and without keeping stories in memory.
+
+Journals outlive programs: a field may be added with a default; anything else needs a new schema version and an
+upcaster (`storage/codec.py`).
+"""
+
+from typing import TypeAlias
+
+import msgspec
+
+from evenmatch.domain.arrays import NONE, Array
+from evenmatch.domain.queue import QueueSpec
+
+
+class QueueOpened(msgspec.Struct, frozen=True, tag="queue_opened", eq=False):
+    """A queue opened, or its rules changed."""
+
+    at_ms: int
+    spec: QueueSpec
+
+
+class TicketsJoined(msgspec.Struct, frozen=True, tag="tickets_joined", eq=False):
+    """Tickets entered a queue. They are numbered on from `first_ticket`; their players stand one after the other."""
+
+    at_ms: int
+    queue: str
+    first_ticket: int
+    size: Array
+    """int16[n]"""
+    player: Array
+    """int64[m]"""
+    facts: dict[str, Array]
+    """float64[m] each"""
+    groups: tuple[str, ...]
+    """What the tickets of each group share, as canonical JSON."""
+    group: Array
+    """int32[n], into `groups`; empty = all in the first"""
+    keys: Array
+    """uint64[n, 3]: idempotency key (high, low) and fingerprint, 0 = none; empty = no ticket has one"""
+
+
+class TicketsSeen(msgspec.Struct, frozen=True, tag="tickets_seen", eq=False):
+    """The clients of these tickets were heard of."""
+
+    at_ms: int
+    queue: str
+    ticket: Array
+
+
+class TicketsGone(msgspec.Struct, frozen=True, tag="tickets_gone", eq=False):
+    """Waiting tickets left the queue without a match: cancelled (left) or expired (too_long, unheard)."""
+
+    at_ms: int
+    queue: str
+    cause: int
+    ticket: Array
+    previous: Array
+
+
+class WaveFinished(msgspec.Struct, frozen=True, tag="wave_finished", eq=False):
+    """A wave's proposals were made, all at once; everyone else in its snapshot has one miss more."""
+
+    at_ms: int
+    queue: str
+    wave: int
+    seed: int
+    started_ms: int
+    digest: int
+    """Digest (63 bits) of the snapshot that the matcher saw."""
+    waiting: int
+    """Tickets in that snapshot."""
+    dropped: int
+    """Proposals of the plan that no longer held when it came back."""
+    first_proposal: int
+    """The proposals are numbered on from here."""
+    roster: Array
+    """int64[k, width]: tickets, -1 = empty"""
+    team_of: Array
+    """int8[k, width]"""
+    cost: Array
+    """float64[k]"""
+    quality: Array
+    """float64[k]: predicted evenness, NaN where a match has one team only"""
+    previous: Array
+    """int64[k, width]"""
+    missed: Array
+    """int64: waiting tickets that lived through the wave unmatched"""
+    deadline_ms: int
+    """When the ready check lapses; 0 = there is none, and the proposals are matches at once."""
+    ends_ms: int
+    """When those matches are over for I11; 0 = at once."""
+
+
+class WaveAbandoned(msgspec.Struct, frozen=True, tag="wave_abandoned", eq=False):
+    """A wave's matcher failed or was too late; nobody was matched and nobody has a miss more."""
+
+    at_ms: int
+    queue: str
+    wave: int
+    why: str
+
+
+class Accepted(msgspec.Struct, frozen=True, tag="accepted", eq=False):
+    """A player accepted a proposal. Told to all tickets of the proposal."""
+
+    at_ms: int
+    queue: str
+    proposal: int
+    player: int
+    pending: int
+    """Players who have not accepted yet."""
+    ticket: Array
+    previous: Array
+
+
+class MatchMade(msgspec.Struct, frozen=True, tag="match_made", eq=False):
+    """The last player accepted: the proposal is a match."""
+
+    at_ms: int
+    queue: str
+    proposal: int
+    ends_ms: int
+    ticket: Array
+    previous: Array
+
+
+class ProposalsFailed(msgspec.Struct, frozen=True, tag="proposals_failed", eq=False):
+    """Ready checks ended without a match: the blamed are cancelled, the innocent wait again as they did before (I6)."""
+
+    at_ms: int
+    queue: str
+    cause: int
+    proposal: Array
+    blamed: Array
+    blamed_previous: Array
+    returned: Array
+    returned_previous: Array
+
+
+class MatchesEnded(msgspec.Struct, frozen=True, tag="matches_ended", eq=False):
+    """Matches are over for I11."""
+
+    at_ms: int
+    queue: str
+    proposal: Array
+
+
+class Forgotten(msgspec.Struct, frozen=True, tag="forgotten", eq=False):
+    """Finished tickets and proposals left the state for the read table."""
+
+    at_ms: int
+    queue: str
+    ticket: Array
+    proposal: Array = NONE
+
+
+class KeysForgotten(msgspec.Struct, frozen=True, tag="keys_forgotten", eq=False):
+    """The oldest idempotency keys left the state."""
+
+    at_ms: int
+    count: int
+
+
+class Resumed(msgspec.Struct, frozen=True, tag="resumed", eq=False):
+    """The engine was away; deadlines moved on by that long."""
+
+    at_ms: int
+    downtime_ms: int
+
+
+Event: TypeAlias = (
+    QueueOpened
+    | TicketsJoined
+    | TicketsSeen
+    | TicketsGone
+    | WaveFinished
+    | WaveAbandoned
+    | Accepted
+    | MatchMade
+    | ProposalsFailed
+    | MatchesEnded
+    | Forgotten
+    | KeysForgotten
+    | Resumed
+)

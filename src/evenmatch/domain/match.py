@@ -1,0 +1,81 @@
+"""What a matcher answers: a plan, as arrays, with objects built only when somebody asks."""
+
+from enum import IntEnum
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from evenmatch.domain.arrays import Array
+
+
+class Reason(IntEnum):
+    """Why a ticket of a snapshot is in no proposal of the plan (I10). SEATED marks those that are."""
+
+    SEATED = 0
+    TOO_FEW_PLAYERS = 1
+    """Fewer players are left than a match needs."""
+    NO_FITTING_PARTIES = 2
+    """The parties that are left cannot be put together into full teams with this one."""
+    PARTY_TOO_LARGE = 3
+    """The party is larger than a team."""
+    BEYOND_POOL = 4
+    """The matcher looks at the longest waiting tickets only, and this one is not among them."""
+    LESS_EVEN = 5
+    """Seating this ticket would have cost a better plan."""
+    PLAN_OVERTAKEN = 6
+    """It was seated, but a ticket of its proposal had left or been proposed elsewhere when the plan came back."""
+
+    @property
+    def word(self) -> str:
+        """The reason as the API spells it."""
+        return self.name.lower()
+
+
+class Seating(msgspec.Struct, frozen=True):
+    """One suggested match: rows of the snapshot, team by team, in order of selection."""
+
+    teams: tuple[tuple[int, ...], ...]
+    cost: float
+
+
+class Plan(msgspec.Struct, frozen=True, eq=False):
+    """Suggested matches over the rows of one snapshot, and a reason for every row that is in none."""
+
+    rosters: Array
+    """int32[matches, tickets]: rows in order of selection, -1 = empty."""
+    team_of: Array
+    """int8, same shape: the team of each ticket, -1 = empty."""
+    cost: Array
+    """float64[matches]: lower is better; what it measures is the matcher's own."""
+    reasons: Array
+    """int8[n]: a `Reason` for each row of the snapshot."""
+    details: dict[str, Any] = {}
+    trace: tuple[dict[str, Any], ...] = ()
+    """The matcher's own account of its steps, on request."""
+
+    @property
+    def matches(self) -> list[Seating]:
+        """The suggested matches as objects."""
+        found = []
+        for roster, team_of, cost in zip(self.rosters, self.team_of, self.cost, strict=True):
+            filled = roster >= 0
+            rows, teams = roster[filled].tolist(), team_of[filled].tolist()
+            count = max(teams) + 1
+            found.append(
+                Seating(
+                    tuple(tuple(r for r, t in zip(rows, teams, strict=True) if t == team) for team in range(count)),
+                    float(cost),
+                )
+            )
+        return found
+
+
+def empty_plan(reasons: Array, width: int) -> Plan:
+    """A plan without matches."""
+    return Plan(
+        rosters=np.empty((0, width), np.int32),
+        team_of=np.empty((0, width), np.int8),
+        cost=np.empty(0),
+        reasons=reasons,
+    )

@@ -1,0 +1,120 @@
+"""A queue's rules, as data: they enter by a command and live in the journal, so every past decision can be explained."""
+
+from typing import Any, Final
+
+import msgspec
+
+from evenmatch.domain.ids import QUEUE_NAME
+
+TEAMS_MAX: Final = 100
+TEAM_SIZE_MAX: Final = 100
+SEATS_MAX: Final = 200
+SECONDS_MAX: Final = 30 * 24 * 3600.0
+
+
+class Format(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How many teams, of what size."""
+
+    teams: int = 2
+    size: int = 1
+    """Players in a team."""
+
+    @property
+    def seats(self) -> int:
+        """Players in a match."""
+        return self.teams * self.size
+
+    def __str__(self) -> str:
+        return f"{self.teams}x{self.size}"
+
+
+class MatcherSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Which algorithm, with which parameters."""
+
+    name: str = "first_come"
+    parameters: dict[str, Any] = {}
+
+
+class WaveSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """When a queue is tried."""
+
+    every_s: float = 1.0
+    deadline_s: float = 30.0
+    """A plan that has not come back by then is given up."""
+    isolate: bool | None = None
+    """Run the matcher in a worker process: always (true), never (false), or only when the queue is large (left out)."""
+
+
+class ReadyCheckSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How long players have to accept a proposal."""
+
+    timeout_s: float = 20.0
+
+
+class TicketSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How long a ticket lives."""
+
+    expires_s: float = 600.0
+    """A ticket that has been in the queue this long, ready checks not counted, expires."""
+    heartbeat_s: float = 60.0
+    """A ticket whose client has not been heard of for this long expires."""
+
+
+class MatchSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What is known of a match once it is made."""
+
+    runs_s: float = 0.0
+    """How long a match claims its players when nobody reports it over; 0 = it is over the moment it is made (I11)."""
+
+
+class QueueSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """All rules of one queue."""
+
+    name: str
+    format: Format = Format()
+    matcher: MatcherSpec = MatcherSpec()
+    wave: WaveSpec = WaveSpec()
+    ready_check: ReadyCheckSpec | None = None
+    ticket: TicketSpec = TicketSpec()
+    match: MatchSpec = MatchSpec()
+    require_equal: tuple[str, ...] = ()
+    """Ticket attributes that all tickets of a match must share."""
+
+
+def rule_broken(spec: QueueSpec) -> tuple[str, str] | None:
+    """The first rule that a spec breaks, as (key, what is wrong and what would be right), or None."""
+    if not QUEUE_NAME.fullmatch(spec.name):
+        return "name", (
+            f"{spec.name!r} cannot name a queue: use 1 to 63 lower-case letters, digits, '-' or '_', "
+            "starting with a letter or digit"
+        )
+    form = spec.format
+    if not 1 <= form.teams <= TEAMS_MAX:
+        return "format.teams", f"{form.teams} is not a number of teams: use 1 to {TEAMS_MAX}"
+    if not 1 <= form.size <= TEAM_SIZE_MAX:
+        return "format.size", f"{form.size} is not a team size: use 1 to {TEAM_SIZE_MAX}"
+    if not 2 <= form.seats <= SEATS_MAX:
+        return "format", f"{form} makes {form.seats} seats a match: use 2 to {SEATS_MAX}"
+    durations = [
+        ("wave.every_s", spec.wave.every_s, 0.01),
+        ("wave.deadline_s", spec.wave.deadline_s, 0.01),
+        ("ticket.expires_s", spec.ticket.expires_s, 0.01),
+        ("ticket.heartbeat_s", spec.ticket.heartbeat_s, 0.01),
+        ("match.runs_s", spec.match.runs_s, 0.0),
+    ]
+    if spec.ready_check is not None:
+        durations.append(("ready_check.timeout_s", spec.ready_check.timeout_s, 0.01))
+    for key, seconds, least in durations:
+        if not least <= seconds <= SECONDS_MAX:  # false for NaN too
+            return key, f"{seconds} is not a usable number of seconds: use {least:g} to {SECONDS_MAX:g}"
+    for position, name in enumerate(spec.require_equal):
+        if not name or len(name) > 64:
+            return "require_equal", f"entry {position + 1} is not an attribute's name: use 1 to 64 characters"
+        if name in spec.require_equal[:position]:
+            return "require_equal", f"{name!r} is listed twice"
+    return None
+
+
+def milliseconds(seconds: float) -> int:
+    """Seconds of a spec as the whole milliseconds that the core counts in."""
+    return round(seconds * 1000)

@@ -1,0 +1,57 @@
+"""The expected "no": every reason for which a command is turned down, in one place.
+
+A refusal is a value. The state is as it was, and nothing is written. The statuses are those of HTTP, so that one table
+says what each reason means to every caller.
+"""
+
+from enum import Enum
+
+import msgspec
+
+
+class Reasons(Enum):
+    """Reason code -> (HTTP status, title)."""
+
+    UNKNOWN_QUEUE = (404, "There is no such queue")
+    UNKNOWN_TICKET = (404, "There is no such ticket")
+    UNKNOWN_PROPOSAL = (404, "There is no such proposal")
+    UNKNOWN_MATCH = (404, "There is no such match")
+    ALREADY_WAITING = (409, "A player already has a live ticket in this queue")
+    ALREADY_ACCEPTED = (409, "This player has accepted already")
+    ALREADY_MATCHED = (409, "This ticket has its match already")
+    KEY_REUSED = (409, "This idempotency key was used with another body")
+    WAVE_CLOSED = (409, "This wave is not in flight")
+    MATCH_OVER = (409, "This match is over already")
+    NOT_A_MEMBER = (403, "This player is not part of that proposal")
+    PROPOSAL_OVER = (410, "This proposal is over")
+    TICKET_GONE = (410, "This ticket is no longer in the queue")
+    EMPTY_PARTY = (422, "A ticket needs at least one player")
+    PARTY_TOO_LARGE = (422, "The party is larger than a team")
+    PLAYER_TWICE = (422, "A player stands in the party twice")
+    RATING_NOT_FINITE = (422, "A rating must be a finite number")
+    PING_NOT_FINITE = (422, "A ping must be a finite number, 0 or more")
+    MISSING_ATTRIBUTE = (422, "The queue requires an attribute that the ticket lacks")
+    BAD_SPEC = (422, "The queue's rules cannot be used")
+    BAD_PLAN = (422, "The plan breaks a rule that every plan keeps")
+
+    @property
+    def status(self) -> int:
+        """The HTTP status that goes with the reason."""
+        return self.value[0]
+
+    @property
+    def title(self) -> str:
+        """The reason in a few words, the same for every refusal of the kind."""
+        return self.value[1]
+
+    @property
+    def code(self) -> str:
+        """The reason as the API spells it."""
+        return self.name.lower()
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """An expected "no", with its reason and what would be right."""
+
+    reason: Reasons
+    detail: str

@@ -1,0 +1,76 @@
+"""What a matcher sees: the waiting tickets of a queue, as columns, at one moment.
+
+A snapshot is a copy: whatever happens to the queue while a matcher thinks cannot reach it. Players stand ticket by
+ticket in their own columns; the players of row r are `player_start[r] : player_start[r + 1]`.
+"""
+
+import msgspec
+import numpy as np
+
+from evenmatch.domain.arrays import Array
+from evenmatch.domain.queue import Format
+
+
+class Snapshot(msgspec.Struct, frozen=True, eq=False):
+    """The columns of the waiting tickets. Frozen: the arrays are not writeable either."""
+
+    format: Format
+    now_ms: int
+    ticket: Array
+    """int64[n]: ticket numbers."""
+    waited_ms: Array
+    """int64[n]: time spent waiting, ready checks not counted."""
+    misses: Array
+    """int32[n]: waves already lived through unmatched."""
+    returned: Array
+    """bool[n]: came back from a failed match."""
+    group: Array
+    """int32[n]: tickets of different groups must not meet."""
+    player_start: Array
+    """int64[n + 1]: where the players of each row begin."""
+    player: Array
+    """int64[m]: player numbers."""
+    facts: dict[str, Array]
+    """float64[m] each: `rating` and `ping_ms`, a value a player; NaN = not given."""
+
+    def __len__(self) -> int:
+        return len(self.ticket)
+
+    @property
+    def size(self) -> Array:
+        """int64[n]: players in each ticket."""
+        return np.diff(self.player_start)
+
+    def mean(self, fact: str) -> Array:
+        """float64[n]: the mean of a player fact over each ticket's party."""
+        if not len(self):
+            return np.empty(0)
+        column: Array = self.facts[fact]
+        if len(column) == len(self):
+            return column
+        totals: Array = np.add.reduceat(column, self.player_start[:-1])
+        means: Array = totals / self.size
+        return means
+
+    def canonical_order(self) -> Array:
+        """int64[n]: rows by longer wait, then returned from a failed match, then ticket number."""
+        return np.lexsort((self.ticket, ~self.returned, -self.waited_ms))
+
+    def take(self, rows: Array) -> "Snapshot":
+        """The snapshot of these rows only, in the order given."""
+        start = self.player_start[rows]
+        size = self.size[rows]
+        player_start = np.concatenate(([0], np.cumsum(size)))
+        where = np.arange(player_start[-1]) + np.repeat(start - player_start[:-1], size)
+        return Snapshot(
+            format=self.format,
+            now_ms=self.now_ms,
+            ticket=self.ticket[rows],
+            waited_ms=self.waited_ms[rows],
+            misses=self.misses[rows],
+            returned=self.returned[rows],
+            group=self.group[rows],
+            player_start=player_start,
+            player=self.player[where],
+            facts={name: column[where] for name, column in self.facts.items()},
+        )

@@ -1,0 +1,78 @@
+"""A ticket: one party's wish to play in one queue; its states, and the moves between them.
+
+    waiting --wave--> proposed --all accept--> matched
+       |  ^              |
+       |  +--innocent----+----declined, lapsed---> cancelled
+       +--left--> cancelled       +--too long, unheard of--> expired
+
+Without a ready check a wave leads from waiting straight to matched.
+"""
+
+import math
+from enum import IntEnum
+from typing import Final
+
+import msgspec
+
+
+class Status(IntEnum):
+    """Where a ticket stands. `FREE` marks an unused slot and is never shown."""
+
+    FREE = 0
+    WAITING = 1
+    PROPOSED = 2
+    MATCHED = 3
+    CANCELLED = 4
+    EXPIRED = 5
+
+    @property
+    def word(self) -> str:
+        """The status as the API spells it."""
+        return self.name.lower()
+
+
+class Cause(IntEnum):
+    """Why a ticket is no longer waiting for a match."""
+
+    NONE = 0
+    LEFT = 1
+    """Its player left the queue."""
+    DECLINED = 2
+    """One of its players declined a proposal."""
+    LAPSED = 3
+    """One of its players did not answer a ready check in time."""
+    TOO_LONG = 4
+    """It was in the queue for as long as the queue's spec allows."""
+    UNHEARD = 5
+    """Its client was not heard of for as long as the queue's spec allows."""
+
+    @property
+    def word(self) -> str:
+        """The cause as the API spells it."""
+        return self.name.lower()
+
+
+FACTS: Final = ("rating", "ping_ms")
+"""The numbers that a player brings, one column each. NaN = not given."""
+
+RATING_DEFAULT: Final = 1500.0
+"""The rating of a player who brings none."""
+
+
+class Member(msgspec.Struct, frozen=True, gc=False):
+    """One player of a party, as the journal may know them: a number, and the facts that matching reads."""
+
+    player: int
+    rating: float = RATING_DEFAULT
+    ping_ms: float = math.nan
+
+
+class TicketRequest(msgspec.Struct, frozen=True):
+    """A party that wants to play."""
+
+    members: tuple[Member, ...]
+    attributes: dict[str, str | int | float | bool] = {}
+    key: int = 0
+    """Digest (128 bits) of the caller's idempotency key; 0 = none."""
+    fingerprint: int = 0
+    """Digest (63 bits) of what was asked under that key."""

@@ -1,0 +1,68 @@
+"""The exceptions of evenmatch: raised when the world fails or the caller is mistaken.
+
+An expected "no" to a command is not here: it is a `Refusal`, a value with a reason (`domain/refusals.py`).
+
+    EvenmatchError
+    ├── ConfigError            a queues.toml that cannot be used; names the file and the key
+    ├── MatcherError           a matcher was named, built or fed wrongly
+    └── JournalError           the journal could not do what was asked; nothing was half-done
+        ├── JournalForeign     the file is not an evenmatch journal
+        ├── JournalDamaged     the file is one, but its content is not what was written
+        ├── JournalNewer       the file was written by a newer evenmatch
+        ├── JournalBusy        another process owns the file
+        ├── JournalStale       another owner has taken over since (I9)
+        └── JournalUnavailable the disk is full, read-only or failing
+"""
+
+__all__ = [
+    "ConfigError",
+    "EvenmatchError",
+    "JournalBusy",
+    "JournalDamaged",
+    "JournalError",
+    "JournalForeign",
+    "JournalNewer",
+    "JournalStale",
+    "JournalUnavailable",
+    "MatcherError",
+]
+
+
+class EvenmatchError(Exception):
+    """The root of every exception that evenmatch raises on purpose."""
+
+
+class ConfigError(EvenmatchError):
+    """A configuration that cannot be used."""
+
+
+class MatcherError(EvenmatchError, ValueError):
+    """A matcher that is unknown, badly parameterised or fed something it cannot use."""
+
+
+class JournalError(EvenmatchError):
+    """The journal could not do what was asked of it."""
+
+
+class JournalForeign(JournalError):
+    """The file is not an evenmatch journal."""
+
+
+class JournalDamaged(JournalError):
+    """The journal's content is not what was written."""
+
+
+class JournalNewer(JournalError):
+    """The journal was written by a newer evenmatch."""
+
+
+class JournalBusy(JournalError):
+    """Another process owns the journal."""
+
+
+class JournalStale(JournalError):
+    """Another owner has taken the journal over (I9)."""
+
+
+class JournalUnavailable(JournalError):
+    """The disk under the journal is full, read-only or failing."""
