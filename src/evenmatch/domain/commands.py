@@ -86,15 +86,5 @@ class Resume(msgspec.Struct, frozen=True):
 
 
 Command: TypeAlias = (
-    OpenQueue
-    | Join
-    | JoinMany
-    | Leave
-    | Heartbeat
-    | Tick
-    | FinishWave
-    | Accept
-    | Decline
-    | EndMatch
-    | Resume
+    OpenQueue | Join | JoinMany | Leave | Heartbeat | Tick | FinishWave | Accept | Decline | EndMatch | Resume
 )

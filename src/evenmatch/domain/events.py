@@ -62,7 +62,7 @@ class TicketsGone(msgspec.Struct, frozen=True, tag="tickets_gone", eq=False):
 
 
 class WaveFinished(msgspec.Struct, frozen=True, tag="wave_finished", eq=False):
-    """A wave's proposals were made, all at once; everyone else in its snapshot has one miss more."""
+    """A wave's proposals were made, all at once."""
 
     at_ms: int
     queue: str
@@ -87,8 +87,9 @@ class WaveFinished(msgspec.Struct, frozen=True, tag="wave_finished", eq=False):
     """float64[k]: predicted evenness, NaN where a match has one team only"""
     previous: Array
     """int64[k, width]"""
-    missed: Array
-    """int64: waiting tickets that lived through the wave unmatched"""
+    snapshot_sequence: int
+    """The journal's sequence when the snapshot was taken: who has been matchable since before then, and still is, has one
+    miss more."""
     deadline_ms: int
     """When the ready check lapses; 0 = there is none, and the proposals are matches at once."""
     ends_ms: int

@@ -55,6 +55,9 @@ class Cause(IntEnum):
 FACTS: Final = ("rating", "ping_ms")
 """The numbers that a player brings, one column each. NaN = not given."""
 
+FACT_MAX: Final = 1e6
+"""No fact is larger: sums and squares of such numbers stay far from overflow."""
+
 RATING_DEFAULT: Final = 1500.0
 """The rating of a player who brings none."""
 

@@ -1,0 +1,109 @@
+"""A state as plain columns and counters, and back.
+
+Dictionaries are rebuilt from the columns, so a checkpoint is mostly a copy of arrays; loading one costs the same
+whatever the journal's length. The hash of what was loaded must equal the hash of what was saved.
+"""
+
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from evenmatch.domain.queue import QueueSpec
+from evenmatch.domain.ticket import Status
+
+from .hashing import key_digest, state_hash
+from .state import OPEN, RUNNING, QueueState, State
+from .tables import Slots
+
+
+def dump(state: State) -> dict[str, Any]:
+    """The whole state, as values that the codec can write."""
+    digest = state_hash(state)
+    return {
+        "hash": digest,
+        "sequence": state.sequence,
+        "now_ms": state.now_ms,
+        "next_ticket": state.next_ticket,
+        "next_proposal": state.next_proposal,
+        "sums": [str(state.tickets_sum_high), str(state.tickets_sum_low)],
+        "keys": np.array([(k >> 64, k & 2**64 - 1, t, f, w) for k, (t, f, w) in state.keys.items()], np.uint64).reshape(
+            -1, 5
+        ),
+        "queues": [_dump_queue(queue) for queue in state.by_index],
+    }
+
+
+def _dump_queue(queue: QueueState) -> dict[str, Any]:
+    return {
+        "spec": msgspec.to_builtins(queue.spec),
+        "version": queue.version,
+        "wave": queue.wave,
+        "last_wave": queue.last_wave,
+        "changed": queue.changed,
+        "groups": queue.groups,
+        "next_group": queue.next_group,
+        "tickets": queue.tickets.dump(),
+        "players": queue.players.dump(),
+        "proposals": queue.proposals.dump(),
+        "free_tickets": np.array(queue.ticket_slots.free, np.int64),
+        "free_players": {str(size): np.array(slots.free, np.int64) for size, slots in queue.player_blocks.free.items()},
+        "free_proposals": np.array(queue.proposal_slots.free, np.int64),
+    }
+
+
+def load(content: dict[str, Any]) -> State:
+    """The state that `dump` was given."""
+    state = State()
+    state.sequence, state.now_ms = content["sequence"], content["now_ms"]
+    state.next_ticket, state.next_proposal = content["next_ticket"], content["next_proposal"]
+    state.tickets_sum_high, state.tickets_sum_low = (int(text) for text in content["sums"])
+    for high, low, ticket, fingerprint, when in content["keys"].tolist():
+        key = high << 64 | low
+        state.keys[key] = (ticket, fingerprint, when)
+        state.keys_sum += key_digest(key, ticket)
+    for queue in content["queues"]:
+        _load_queue(state, queue)
+    return state
+
+
+def _load_queue(state: State, content: dict[str, Any]) -> None:
+    queue = state.open(msgspec.convert(content["spec"], QueueSpec))
+    queue.version, queue.wave = content["version"], content["wave"]
+    queue.last_wave, queue.changed = content["last_wave"], content["changed"]
+    queue.groups, queue.next_group = content["groups"], content["next_group"]
+    queue.tickets.load(content["tickets"])
+    queue.players.load(content["players"])
+    queue.proposals.load(content["proposals"])
+    queue.ticket_slots.free = content["free_tickets"].tolist()
+    queue.proposal_slots.free = content["free_proposals"].tolist()
+    for size, free in content["free_players"].items():
+        queue.player_blocks.free[int(size)] = Slots()
+        queue.player_blocks.free[int(size)].free = free.tolist()
+    queue.next_expiry_ms = queue.next_lapse_ms = queue.next_end_ms = queue.next_forget_ms = 0
+    _index(state, queue)
+
+
+def _index(state: State, queue: QueueState) -> None:
+    """Rebuild the dictionaries over a queue's columns."""
+    t, p = queue.tickets, queue.proposals
+    slots = np.flatnonzero(t.status != Status.FREE)
+    slots = slots[np.argsort(t.ticket[slots])]
+    place = queue.index << 32
+    state.tickets_at.update(zip(t.ticket[slots].tolist(), (slots | place).tolist(), strict=True))
+    live = slots[(t.status[slots] == Status.WAITING) | (t.status[slots] == Status.PROPOSED)]
+    queue.waiting = int(np.count_nonzero(t.status[slots] == Status.WAITING))
+    players = queue.players.player[queue.player_rows(live)].tolist()
+    for player, ticket in zip(players, np.repeat(t.ticket[live], t.size[live]).tolist(), strict=True):
+        already = state.live_tickets(player)
+        if already:
+            state.several[player] = tuple(sorted((*already, ticket)))
+            state.live[player] = state.several[player][-1]
+        else:
+            state.live[player] = ticket
+    rows = np.flatnonzero(p.standing)
+    state.proposals_at.update(zip(p.proposal[rows].tolist(), (rows | place).tolist(), strict=True))
+    for row in rows[(p.standing[rows] == OPEN) | (p.standing[rows] == RUNNING)].tolist():
+        tickets, _ = queue.roster(row)
+        claimed = queue.players.player[queue.player_rows(state.slots_of(tickets))].tolist()
+        state.claims.update(dict.fromkeys(claimed, int(p.proposal[row])))

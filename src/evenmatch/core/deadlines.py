@@ -1,0 +1,100 @@
+"""What time alone brings about, in a fixed order within a tick:
+
+1. tickets that have been in the queue too long, or whose client is unheard of, expire;
+2. ready checks whose time is over lapse;
+3. matches whose running time is over free their players;
+4. finished tickets and proposals leave the state for the read table, a bounded number a tick;
+5. idempotency keys older than a day leave the state.
+
+Every queue remembers the earliest moment at which each of these can be due, so that a tick with nothing to do costs a
+few comparisons however many tickets wait.
+"""
+
+import numpy as np
+
+from evenmatch.domain.events import Event, Forgotten, KeysForgotten, MatchesEnded, TicketsGone
+from evenmatch.domain.ticket import Cause, Status
+
+from .ready_check import lapse
+from .state import FAILED, NEVER, OVER, RUNNING, QueueState, State
+
+KEYS_LIVE_MS = 24 * 3600 * 1000
+_FORGET_MOST = 5_000
+"""Tickets a tick; the read table takes them one row each."""
+
+
+def tick(state: State, now_ms: int, keep_ms: int) -> tuple[Event, ...]:
+    """The events that are due at this moment."""
+    events: list[Event] = []
+    for queue in state.by_index:
+        if now_ms >= queue.next_expiry_ms:
+            events += _expired(queue, now_ms)
+        if now_ms >= queue.next_lapse_ms:
+            failed, next_ms = lapse(state, queue, now_ms)
+            queue.next_lapse_ms = NEVER if next_ms is None else next_ms
+            if failed is not None:
+                events.append(failed)
+        if now_ms >= queue.next_end_ms:
+            events += _ended(queue, now_ms)
+        if now_ms >= queue.next_forget_ms + keep_ms:
+            events += _forgotten(queue, now_ms, keep_ms)
+    if state.keys:
+        events += _old_keys(state, now_ms)
+    return tuple(events)
+
+
+def _expired(queue: QueueState, now_ms: int) -> list[Event]:
+    t = queue.tickets
+    waiting = np.flatnonzero(t.status == Status.WAITING)
+    heard_until = t.seen_ms[waiting] + queue.heartbeat_ms
+    stays_until = np.where(t.suspended[waiting] == 0, t.expires_ms[waiting], NEVER)
+    unheard = heard_until <= now_ms
+    too_long = ~unheard & (stays_until <= now_ms)
+    later = np.minimum(heard_until, stays_until)[~unheard & ~too_long]
+    queue.next_expiry_ms = int(later.min()) if len(later) else NEVER
+    events: list[Event] = []
+    for cause, mask in ((Cause.UNHEARD, unheard), (Cause.TOO_LONG, too_long)):
+        slots = waiting[mask]
+        if len(slots):
+            slots = slots[np.argsort(t.ticket[slots])]
+            events.append(TicketsGone(now_ms, queue.spec.name, cause, t.ticket[slots], t.sequence[slots]))
+    return events
+
+
+def _ended(queue: QueueState, now_ms: int) -> list[Event]:
+    p = queue.proposals
+    running = p.standing == RUNNING
+    later = p.ends_ms[running & (p.ends_ms > now_ms)]
+    queue.next_end_ms = int(later.min()) if len(later) else NEVER
+    due = np.sort(p.proposal[running & (p.ends_ms <= now_ms)])
+    return [MatchesEnded(now_ms, queue.spec.name, due)] if len(due) else []
+
+
+def _forgotten(queue: QueueState, now_ms: int, keep_ms: int) -> list[Event]:
+    """Tickets that ended without a match go one by one; those of a match go together with it."""
+    t, p = queue.tickets, queue.proposals
+    before = now_ms - keep_ms
+    unmatched = (t.status == Status.CANCELLED) | (t.status == Status.EXPIRED)
+    over = (p.standing == OVER) | (p.standing == FAILED)
+    gone = np.flatnonzero(unmatched & (t.finished_ms <= before))
+    ended = np.flatnonzero(over & (p.over_ms <= before))
+    gone, ended = gone[np.argsort(t.ticket[gone])], ended[np.argsort(p.proposal[ended])]
+    most = max(1, _FORGET_MOST // p.roster.shape[1])
+    if len(gone) <= _FORGET_MOST and len(ended) <= most:
+        later = (t.finished_ms[unmatched & (t.finished_ms > before)], p.over_ms[over & (p.over_ms > before)])
+        queue.next_forget_ms = min((int(times.min()) for times in later if len(times)), default=NEVER)
+    gone, ended = gone[:_FORGET_MOST], ended[:most]
+    roster = p.roster[ended[p.standing[ended] == OVER]]
+    tickets = np.concatenate((t.ticket[gone], roster[roster >= 0]))
+    if not len(tickets) and not len(ended):
+        return []
+    return [Forgotten(now_ms, queue.spec.name, tickets, p.proposal[ended])]
+
+
+def _old_keys(state: State, now_ms: int) -> list[Event]:
+    count = 0
+    for _, _, when in state.keys.values():
+        if when > now_ms - KEYS_LIVE_MS or count == _FORGET_MOST:
+            break
+        count += 1
+    return [KeysForgotten(now_ms, count)] if count else []

@@ -1,0 +1,117 @@
+"""Deciding: a command and the state as it is become events, or a refusal. Nothing changes here.
+
+The rules of each kind of command stand in a file of their own: joining, ready_check, deadlines, vetting; here they are
+only told apart. `FinishWave` is decided by the engine, which alone knows the wave in flight.
+"""
+
+import msgspec
+import numpy as np
+
+from evenmatch.domain import commands as cmd
+from evenmatch.domain import events as ev
+from evenmatch.domain.ids import match_id, ticket_id
+from evenmatch.domain.queue import QueueSpec, rule_broken
+from evenmatch.domain.refusals import Reasons, Refusal
+from evenmatch.domain.ticket import Cause, Status
+
+from . import deadlines, joining, ready_check
+from .decision import NOTHING, Decision
+from .state import RUNNING, State
+
+
+def decide(state: State, command: cmd.Command, now_ms: int, *, keep_ms: int = 60_000) -> Decision | Refusal:
+    """What a command leads to at this moment. `keep_ms`: how long finished tickets stay in the state."""
+    match command:
+        case cmd.Join(queue, request):
+            return joining.join(state, queue, (request,), now_ms)
+        case cmd.JoinMany(queue, requests):
+            return joining.join(state, queue, requests, now_ms)
+        case cmd.Tick():
+            return Decision(deadlines.tick(state, now_ms, keep_ms))
+        case cmd.Heartbeat():
+            return _heartbeat(state, command, now_ms)
+        case cmd.Leave(ticket):
+            return _leave(state, ticket, now_ms)
+        case cmd.Accept(proposal, player):
+            return ready_check.accept(state, proposal, player, now_ms)
+        case cmd.Decline(proposal, player):
+            return ready_check.decline(state, proposal, player, now_ms)
+        case cmd.EndMatch(match):
+            return _end_match(state, match, now_ms)
+        case cmd.OpenQueue():
+            return _open_queue(state, command, now_ms)
+        case cmd.Resume():
+            return _resume(state, now_ms)
+        case cmd.FinishWave():
+            raise TypeError("FinishWave is decided by the engine, which knows the wave in flight")
+
+
+def _open_queue(state: State, command: cmd.OpenQueue, now_ms: int) -> Decision | Refusal:
+    # A spec made by hand may hold 20 where the journal gives back 20.0: take it as the journal will have it.
+    try:
+        spec = msgspec.convert(msgspec.to_builtins(command.spec), QueueSpec)
+    except msgspec.ValidationError as error:
+        return Refusal(Reasons.BAD_SPEC, str(error))
+    broken = rule_broken(spec)
+    if broken is not None:
+        return Refusal(Reasons.BAD_SPEC, f"{broken[0]}: {broken[1]}")
+    queue = state.queues.get(spec.name)
+    if queue is not None and queue.spec == spec:
+        return NOTHING
+    return Decision((ev.QueueOpened(now_ms, spec),))
+
+
+def unknown_ticket(state: State, ticket: int) -> Refusal:
+    """The refusal for a ticket that is not in the state: never there, or finished a while ago."""
+    if 0 < ticket < state.next_ticket:
+        return Refusal(Reasons.TICKET_GONE, f"{ticket_id(ticket)} left the queue a while ago")
+    return Refusal(Reasons.UNKNOWN_TICKET, f"no ticket is called {ticket_id(ticket)}")
+
+
+def _leave(state: State, ticket: int, now_ms: int) -> Decision | Refusal:
+    found = state.find_ticket(ticket)
+    if found is None:
+        return unknown_ticket(state, ticket)
+    queue, slot = found
+    t = queue.tickets
+    status = Status(int(t.status[slot]))
+    if status is Status.PROPOSED:
+        return ready_check.decline(state, int(t.proposal[slot]), int(queue.players.player[t.start[slot]]), now_ms)
+    if status is Status.MATCHED:
+        return Refusal(
+            Reasons.ALREADY_MATCHED, f"{ticket_id(ticket)} is in {match_id(int(t.proposal[slot]))}: a match stays made"
+        )
+    if status is not Status.WAITING:
+        return Refusal(Reasons.TICKET_GONE, f"{ticket_id(ticket)} is {status.word} already")
+    slots = np.array([slot])
+    return Decision((ev.TicketsGone(now_ms, queue.spec.name, Cause.LEFT, t.ticket[slots], t.sequence[slots]),))
+
+
+def _heartbeat(state: State, command: cmd.Heartbeat, now_ms: int) -> Decision | Refusal:
+    heard: dict[str, list[int]] = {}
+    for ticket in command.tickets.tolist():
+        found = state.find_ticket(ticket)
+        status = Status.FREE if found is None else Status(int(found[0].tickets.status[found[1]]))
+        if found is not None and status in (Status.WAITING, Status.PROPOSED):
+            heard.setdefault(found[0].spec.name, []).append(ticket)
+        elif command.strict:
+            if found is None:
+                return unknown_ticket(state, ticket)
+            return Refusal(Reasons.TICKET_GONE, f"{ticket_id(ticket)} is {status.word}")
+    return Decision(tuple(ev.TicketsSeen(now_ms, queue, np.array(tickets)) for queue, tickets in heard.items()))
+
+
+def _end_match(state: State, match: int, now_ms: int) -> Decision | Refusal:
+    found = state.find_proposal(match)
+    if found is not None and found[0].proposals.standing[found[1]] == RUNNING:
+        return Decision((ev.MatchesEnded(now_ms, found[0].spec.name, np.array([match])),))
+    if 0 < match < state.next_proposal:
+        return Refusal(Reasons.MATCH_OVER, f"{match_id(match)} is not running")
+    return Refusal(Reasons.UNKNOWN_MATCH, f"no match is called {match_id(match)}")
+
+
+def _resume(state: State, now_ms: int) -> Decision:
+    downtime_ms = now_ms - state.now_ms
+    if downtime_ms <= 0 or not (state.live or state.claims):
+        return NOTHING
+    return Decision((ev.Resumed(now_ms, downtime_ms),))

@@ -1,0 +1,154 @@
+"""The engine: one door for the live server, the simulator and replay.
+
+    step(command, now_ms) = decide, then evolve -> events to make durable, effects to carry out afterwards
+
+The caller drives time with `Tick` and never lets it run backwards. The engine keeps two things apart: `state`, which is
+what the journal says and nothing else, and the timetables of its waves, which are forgotten in a crash at no loss.
+"""
+
+import msgspec
+import numpy as np
+
+from evenmatch.domain import commands as cmd
+from evenmatch.domain import events as ev
+from evenmatch.domain.arrays import Array
+from evenmatch.domain.effects import RunMatcher
+from evenmatch.domain.match import Reason
+from evenmatch.domain.queue import milliseconds
+from evenmatch.domain.refusals import Reasons, Refusal
+
+from .decide import decide
+from .decision import Outcome
+from .evolve import evolve
+from .freeze import digest
+from .joining import unknown_queue
+from .records import Departures, departures
+from .state import NEVER, QueueState, State
+from .vetting import Vetted, vet
+from .waves import Flight, Timetable
+
+
+class Step(msgspec.Struct, frozen=True, eq=False):
+    """What one command led to."""
+
+    events: tuple[ev.Event, ...] = ()
+    effects: tuple[RunMatcher, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
+    """For joins: what became of each request."""
+    refusal: Refusal | None = None
+    departures: tuple[Departures, ...] = ()
+    """What left the state for the read tables."""
+
+
+class Engine:
+    """The state, its waves, and the one way to move them on."""
+
+    def __init__(self, state: State | None = None, *, keep_ms: int = 60_000) -> None:
+        self.state = State() if state is None else state
+        self.keep_ms = keep_ms
+        """How long finished tickets stay in the state."""
+        self.timetables: dict[str, Timetable] = {}
+        self.reasons: dict[str, tuple[int, dict[int, int]]] = {}
+        """Queue -> (wave, ticket -> reason) of the last wave that came back (I10)."""
+
+    def step(self, command: cmd.Command, now_ms: int) -> Step:
+        """Decide a command at a moment and apply what it leads to."""
+        assert now_ms >= self.state.now_ms, "time runs backwards"
+        if isinstance(command, cmd.FinishWave):
+            return self._finish_wave(command, now_ms)
+        decision = decide(self.state, command, now_ms, keep_ms=self.keep_ms)
+        if isinstance(decision, Refusal):
+            return Step(refusal=decision)
+        left = []
+        for event in decision.events:
+            if isinstance(event, ev.Forgotten):
+                left.append(departures(self.state, event))
+            evolve(self.state, event)
+        if isinstance(command, cmd.Tick):
+            return self._waves(decision.events, tuple(left), now_ms)
+        return Step(decision.events, outcomes=decision.outcomes)
+
+    def timetable(self, queue: str) -> Timetable:
+        """The waves of a queue."""
+        return self.timetables.setdefault(queue, Timetable())
+
+    def _waves(self, events: tuple[ev.Event, ...], left: tuple[Departures, ...], now_ms: int) -> Step:
+        effects: list[RunMatcher] = []
+        for name, queue in self.state.queues.items():
+            timetable = self.timetable(name)
+            flight = timetable.flight
+            if flight is not None and now_ms >= flight.deadline_ms:
+                waited_ms = now_ms - flight.started_ms
+                events += (self._abandon(queue, flight, f"no plan came back within {waited_ms} ms", now_ms),)
+            if timetable.due(queue, now_ms):
+                effect = timetable.start(self.state, queue, now_ms)
+                if effect is not None:
+                    effects.append(effect)
+        return Step(events, tuple(effects), departures=left)
+
+    def _abandon(self, queue: QueueState, flight: Flight, why: str, now_ms: int) -> ev.WaveAbandoned:
+        event = ev.WaveAbandoned(now_ms, queue.spec.name, flight.wave, why)
+        evolve(self.state, event)
+        timetable = self.timetable(queue.spec.name)
+        timetable.flight = None
+        timetable.tried = -1
+        return event
+
+    def _finish_wave(self, command: cmd.FinishWave, now_ms: int) -> Step:
+        queue = self.state.queues.get(command.queue)
+        if queue is None:
+            return Step(refusal=unknown_queue(self.state, command.queue))
+        timetable = self.timetable(command.queue)
+        flight = timetable.flight
+        if flight is None or flight.wave != command.wave:
+            return Step(refusal=Refusal(Reasons.WAVE_CLOSED, f"wave {command.wave} of {command.queue} is closed"))
+        if command.plan is None:
+            return Step((self._abandon(queue, flight, command.failure or "the matcher failed", now_ms),))
+        vetted = vet(queue, flight, command.plan)
+        if isinstance(vetted, Refusal):
+            return Step((self._abandon(queue, flight, vetted.detail, now_ms),), refusal=vetted)
+        timetable.flight = None
+        timetable.next_change_ms = NEVER if command.next_change_ms is None else command.next_change_ms
+        if vetted.dropped:
+            timetable.tried = -1
+        self._keep_reasons(command, flight, vetted)
+        unmatched = len(vetted.roster) == 0
+        if unmatched and not command.reads_misses:
+            return Step()
+        event = _wave_finished(self.state, queue, flight, vetted, now_ms)
+        evolve(self.state, event)
+        return Step((event,))
+
+    def _keep_reasons(self, command: cmd.FinishWave, flight: Flight, vetted: Vetted) -> None:
+        assert command.plan is not None
+        reasons: Array = command.plan.reasons.copy()
+        seated = np.isin(flight.snapshot.ticket, vetted.roster) if len(vetted.roster) else np.zeros(len(reasons), bool)
+        reasons[(reasons == Reason.SEATED) & ~seated] = Reason.PLAN_OVERTAKEN
+        waits = reasons != Reason.SEATED
+        found = zip(flight.snapshot.ticket[waits].tolist(), reasons[waits].tolist(), strict=True)
+        self.reasons[command.queue] = (flight.wave, dict(found))
+
+
+def _wave_finished(state: State, queue: QueueState, flight: Flight, vetted: Vetted, now_ms: int) -> ev.WaveFinished:
+    spec = queue.spec
+    timeout_ms = 0 if spec.ready_check is None else milliseconds(spec.ready_check.timeout_s)
+    runs_ms = milliseconds(spec.match.runs_s)
+    return ev.WaveFinished(
+        at_ms=now_ms,
+        queue=spec.name,
+        wave=flight.wave,
+        seed=flight.seed,
+        started_ms=flight.started_ms,
+        digest=digest(flight.snapshot),
+        waiting=len(flight.snapshot),
+        dropped=vetted.dropped,
+        first_proposal=state.next_proposal,
+        roster=vetted.roster,
+        team_of=vetted.team_of,
+        cost=vetted.cost,
+        quality=vetted.quality,
+        previous=np.where(vetted.roster >= 0, queue.tickets.sequence[vetted.slots], 0),
+        snapshot_sequence=flight.sequence,
+        deadline_ms=now_ms + timeout_ms if timeout_ms else 0,
+        ends_ms=now_ms + runs_ms if runs_ms and not timeout_ms else 0,
+    )

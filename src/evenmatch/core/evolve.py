@@ -1,0 +1,426 @@
+"""Applying events: the only code that changes the state.
+
+Every function here follows one fact to all the columns it reaches. Three helpers carry the rules that several facts
+share, and each rule stands only there:
+
+- `_finish`: a ticket leaves the queue for good; its clock stops and its players are free to join again (I2).
+- `_claim` and `_release`: a proposal or running match takes its players; their tickets in other queues are suspended
+  and later resume with the wait they had (I11, I6).
+- `_wake`: a ticket whose clock stood still waits on, with all its deadlines moved by the time it stood still (I6).
+"""
+
+from itertools import repeat
+
+import numpy as np
+
+from evenmatch.domain import events as ev
+from evenmatch.domain.arrays import Array
+from evenmatch.domain.ticket import Cause, Status
+
+from .hashing import drop_digests, key_digest
+from .state import FAILED, OPEN, OVER, RUNNING, QueueState, State
+from .tables import run_of, spans
+
+_GROUPS_KEPT = 256
+"""Above so many, groups without tickets are dropped."""
+
+
+def evolve(state: State, event: ev.Event) -> None:
+    """Apply one event."""
+    state.sequence += 1
+    state.now_ms = max(state.now_ms, event.at_ms)
+    match event:
+        case ev.TicketsJoined():
+            _joined(state, event)
+        case ev.TicketsSeen():
+            _seen(state, event)
+        case ev.TicketsGone():
+            _gone(state, event)
+        case ev.WaveFinished():
+            _wave_finished(state, event)
+        case ev.WaveAbandoned():
+            state.queues[event.queue].wave = event.wave
+        case ev.Accepted():
+            _accepted(state, event)
+        case ev.MatchMade():
+            _match_made(state, event)
+        case ev.ProposalsFailed():
+            _proposals_failed(state, event)
+        case ev.MatchesEnded():
+            _matches_ended(state, event)
+        case ev.Forgotten():
+            _forgotten(state, event)
+        case ev.KeysForgotten():
+            _keys_forgotten(state, event)
+        case ev.QueueOpened():
+            _queue_opened(state, event)
+        case ev.Resumed():
+            _resumed(state, event)
+
+
+def _queue_opened(state: State, event: ev.QueueOpened) -> None:
+    queue = state.queues.get(event.spec.name)
+    if queue is None:
+        queue = state.open(event.spec)
+    else:
+        queue.spec = event.spec
+        queue.version += 1
+        seats = event.spec.format.seats
+        queue.proposals.widen(("roster", "team_of"), seats, -1)
+        queue.next_expiry_ms = 0
+    queue.changed = state.sequence
+
+
+def _joined(state: State, event: ev.TicketsJoined) -> None:
+    queue = state.queues[event.queue]
+    t, now = queue.tickets, state.now_ms
+    count = len(event.size)
+    size = event.size.astype(np.int64)
+    tickets = np.arange(event.first_ticket, event.first_ticket + count)
+    slots = queue.ticket_slots.take(t, count)
+    start = queue.player_blocks.take(queue.players, size)
+    rows = spans(start, size)
+
+    at, rows_at = run_of(slots), run_of(rows)
+    queue.players.player[rows_at] = event.player
+    queue.players.accepted[rows_at] = 0
+    for name, values in event.facts.items():
+        if not hasattr(queue.players, name):
+            queue.players.add_column(name, "f8", np.nan)
+        getattr(queue.players, name)[rows_at] = values
+
+    codes = [_group_code(queue, group) for group in event.groups]
+    t.ticket[at] = tickets
+    t.status[at] = Status.WAITING
+    t.cause[at] = Cause.NONE
+    t.returned[at] = 0
+    t.suspended[at] = 0
+    t.size[at] = size
+    t.group[at] = np.array(codes)[event.group] if len(event.group) else codes[0]
+    t.misses[at] = 0
+    t.start[at] = start
+    t.since_ms[at] = t.joined_ms[at] = t.seen_ms[at] = now
+    t.waited_ms[at] = 0
+    t.expires_ms[at] = now + queue.ticket_ms
+    t.finished_ms[at] = 0
+    t.proposal[at] = -1
+    t.sequence[at] = t.woke[at] = state.sequence
+    t.dirty[at] = True
+
+    state.tickets_at.update(zip(tickets.tolist(), (slots | queue.index << 32).tolist(), strict=True))
+    state.next_ticket = event.first_ticket + count
+    queue.waiting += count
+    queue.changed = state.sequence
+    queue.next_expiry_ms = min(queue.next_expiry_ms, now + min(queue.ticket_ms, queue.heartbeat_ms))
+    players, owners = event.player.tolist(), np.repeat(tickets, size).tolist()
+    _add_live(state, players, owners)
+    if state.claims:
+        for player, ticket in zip(players, owners, strict=True):
+            if player in state.claims:
+                _suspend(state, ticket)
+    if len(event.keys):
+        for ticket, (high, low, fingerprint) in zip(tickets.tolist(), event.keys.tolist(), strict=True):
+            if high or low:
+                key = high << 64 | low
+                state.keys[key] = (ticket, fingerprint, now)
+                state.keys_sum += key_digest(key, ticket)
+
+
+def _group_code(queue: QueueState, group: str) -> int:
+    code = queue.groups.get(group)
+    if code is None:
+        code = queue.groups[group] = queue.next_group
+        queue.next_group += 1
+    return code
+
+
+def _add_live(state: State, players: list[int], tickets: list[int]) -> None:
+    if state.live.keys().isdisjoint(players):
+        state.live.update(zip(players, tickets, strict=True))
+        return
+    for player, ticket in zip(players, tickets, strict=True):
+        already = state.live_tickets(player)
+        state.live[player] = ticket
+        if already:
+            state.several[player] = (*already, ticket)
+
+
+def _drop_live(state: State, queue: QueueState, slots: Array) -> None:
+    players = queue.players.player[queue.player_rows(slots)].tolist()
+    if not state.several:
+        for player in players:
+            state.live.pop(player, None)
+        return
+    tickets = np.repeat(queue.tickets.ticket[slots], queue.tickets.size[slots]).tolist()
+    for player, ticket in zip(players, tickets, strict=True):
+        rest = tuple(other for other in state.live_tickets(player) if other != ticket)
+        state.live.pop(player, None)
+        state.several.pop(player, None)
+        if rest:
+            state.live[player] = rest[-1]
+        if len(rest) > 1:
+            state.several[player] = rest
+
+
+def _seen(state: State, event: ev.TicketsSeen) -> None:
+    queue = state.queues[event.queue]
+    slots = state.slots_of(event.ticket)
+    queue.tickets.seen_ms[slots] = state.now_ms
+    queue.tickets.dirty[slots] = True
+
+
+def _touch(state: State, queue: QueueState, slots: Array) -> None:
+    queue.tickets.sequence[slots] = state.sequence
+    queue.tickets.dirty[slots] = True
+    queue.changed = state.sequence
+
+
+def _stop_clock(state: State, queue: QueueState, slots: Array) -> None:
+    queue.tickets.waited_ms[slots] = queue.waited_ms(slots, state.now_ms)
+
+
+def _finish(state: State, queue: QueueState, slots: Array, status: Status, cause: Cause) -> None:
+    t = queue.tickets
+    _stop_clock(state, queue, slots)
+    queue.waiting -= int(np.count_nonzero(t.status[slots] == Status.WAITING))
+    t.status[slots] = status
+    t.cause[slots] = cause
+    t.finished_ms[slots] = state.now_ms
+    queue.next_forget_ms = min(queue.next_forget_ms, state.now_ms)
+    _drop_live(state, queue, slots)
+
+
+def _gone(state: State, event: ev.TicketsGone) -> None:
+    queue = state.queues[event.queue]
+    slots = state.slots_of(event.ticket)
+    cause = Cause(event.cause)
+    _touch(state, queue, slots)
+    _finish(state, queue, slots, Status.CANCELLED if cause is Cause.LEFT else Status.EXPIRED, cause)
+
+
+def _wave_finished(state: State, event: ev.WaveFinished) -> None:
+    queue = state.queues[event.queue]
+    t, now = queue.tickets, state.now_ms
+    filled = event.roster >= 0
+    tickets = event.roster[filled]
+    count = len(event.roster)
+    numbers = event.first_proposal + np.arange(count)
+    per_ticket = np.repeat(numbers, filled.sum(axis=1))
+    slots = state.slots_of(tickets)
+
+    missed = (t.status == Status.WAITING) & (t.suspended == 0) & (t.woke <= event.snapshot_sequence)
+    missed[slots] = False
+    t.misses[missed] += 1
+    t.dirty[missed] = True
+    queue.wave = event.wave
+    queue.last_wave = {
+        "number": event.wave,
+        "started_ms": event.started_ms,
+        "finished_ms": event.at_ms,
+        "waiting": event.waiting,
+        "proposals": count,
+        "seated": len(tickets),
+        "dropped": event.dropped,
+    }
+    _touch(state, queue, slots)
+    if not count:
+        return
+    t.proposal[slots] = per_ticket
+    player_rows = queue.player_rows(slots)
+    queue.players.accepted[player_rows] = 0
+    p = queue.proposals
+    rows = queue.proposal_slots.take(p, count)
+    width = event.roster.shape[1]
+    p.proposal[rows] = numbers
+    p.pending[rows] = np.bincount(per_ticket - event.first_proposal, t.size[slots], count)
+    p.wave[rows] = event.wave
+    p.made_ms[rows] = now
+    p.deadline_ms[rows] = event.deadline_ms
+    p.ends_ms[rows] = event.ends_ms
+    p.over_ms[rows] = 0
+    p.cost[rows] = event.cost
+    p.quality[rows] = event.quality
+    p.roster[rows] = p.team_of[rows] = -1
+    p.roster[rows, :width] = event.roster
+    p.team_of[rows, :width] = event.team_of
+    state.proposals_at.update(zip(numbers.tolist(), (rows | queue.index << 32).tolist(), strict=True))
+    state.next_proposal = event.first_proposal + count
+    if event.deadline_ms:
+        p.standing[rows] = OPEN
+        _stop_clock(state, queue, slots)
+        t.status[slots] = Status.PROPOSED
+        queue.waiting -= len(slots)
+        queue.next_lapse_ms = min(queue.next_lapse_ms, event.deadline_ms)
+        _claim(state, queue, slots)
+    else:
+        p.over_ms[rows] = now
+        _finish(state, queue, slots, Status.MATCHED, Cause.NONE)
+        p.standing[rows] = RUNNING if event.ends_ms else OVER
+        if event.ends_ms:
+            queue.next_end_ms = min(queue.next_end_ms, event.ends_ms)
+            _claim(state, queue, slots)
+
+
+def _claim(state: State, queue: QueueState, slots: Array) -> None:
+    t = queue.tickets
+    players = queue.players.player[queue.player_rows(slots)].tolist()
+    size = t.size[slots]
+    state.claims.update(zip(players, np.repeat(t.proposal[slots], size).tolist(), strict=True))
+    _each_other_ticket(state, players, np.repeat(t.ticket[slots], size).tolist(), release=False)
+
+
+def _release(state: State, queue: QueueState, slots: Array) -> None:
+    t = queue.tickets
+    players = queue.players.player[queue.player_rows(slots)].tolist()
+    for player in players:
+        state.claims.pop(player, None)
+    _each_other_ticket(state, players, np.repeat(t.ticket[slots], t.size[slots]).tolist(), release=True)
+
+
+def _each_other_ticket(state: State, players: list[int], owns: list[int], *, release: bool) -> None:
+    for player, own in zip(players, owns, strict=True):
+        latest = state.live.get(player, own)
+        if latest == own and player not in state.several:
+            continue
+        for ticket in state.live_tickets(player):
+            if ticket != own:
+                if release:
+                    _resume(state, ticket)
+                else:
+                    _suspend(state, ticket)
+
+
+def _suspend(state: State, ticket: int) -> None:
+    queue, slot = _place(state, ticket)
+    slots = np.array([slot])
+    _stop_clock(state, queue, slots)
+    queue.tickets.suspended[slot] += 1
+    queue.tickets.dirty[slot] = True
+    queue.changed = state.sequence
+
+
+def _resume(state: State, ticket: int) -> None:
+    queue, slot = _place(state, ticket)
+    t = queue.tickets
+    t.suspended[slot] -= 1
+    t.dirty[slot] = True
+    queue.changed = state.sequence
+    if t.suspended[slot] == 0 and t.status[slot] == Status.WAITING:
+        _wake(state, queue, np.array([slot]), seen=False)
+
+
+def _place(state: State, ticket: int) -> tuple[QueueState, int]:
+    found = state.find_ticket(ticket)
+    assert found is not None, f"ticket {ticket} is live but not in the state"
+    return found
+
+
+def _wake(state: State, queue: QueueState, slots: Array, *, seen: bool) -> None:
+    t = queue.tickets
+    stood_still = state.now_ms - t.since_ms[slots] - t.waited_ms[slots]
+    t.since_ms[slots] += stood_still
+    t.expires_ms[slots] += stood_still
+    if seen:
+        t.seen_ms[slots] += stood_still
+    t.woke[slots] = state.sequence
+    t.dirty[slots] = True
+    queue.next_expiry_ms = 0
+
+
+def _accepted(state: State, event: ev.Accepted) -> None:
+    queue, slot = _proposal_place(state, event.proposal)
+    slots = state.slots_of(event.ticket)
+    rows = queue.player_rows(slots)
+    queue.players.accepted[rows[queue.players.player[rows] == event.player]] = 1
+    queue.proposals.pending[slot] = event.pending
+    queue.tickets.sequence[slots] = state.sequence
+    queue.tickets.dirty[slots] = True
+
+
+def _proposal_place(state: State, proposal: int) -> tuple[QueueState, int]:
+    found = state.find_proposal(proposal)
+    assert found is not None, f"proposal {proposal} is not in the state"
+    return found
+
+
+def _match_made(state: State, event: ev.MatchMade) -> None:
+    queue, slot = _proposal_place(state, event.proposal)
+    slots = state.slots_of(event.ticket)
+    _touch(state, queue, slots)
+    _finish(state, queue, slots, Status.MATCHED, Cause.NONE)
+    p = queue.proposals
+    p.over_ms[slot] = state.now_ms
+    p.ends_ms[slot] = event.ends_ms
+    if event.ends_ms:
+        p.standing[slot] = RUNNING
+        queue.next_end_ms = min(queue.next_end_ms, event.ends_ms)
+    else:
+        p.standing[slot] = OVER
+        _release(state, queue, slots)
+
+
+def _proposals_failed(state: State, event: ev.ProposalsFailed) -> None:
+    queue = state.queues[event.queue]
+    t = queue.tickets
+    rows = np.array([_proposal_place(state, number)[1] for number in event.proposal.tolist()], np.int64)
+    queue.proposals.standing[rows] = FAILED
+    queue.proposals.over_ms[rows] = state.now_ms
+    queue.next_forget_ms = min(queue.next_forget_ms, state.now_ms)
+    blamed, returned = state.slots_of(event.blamed), state.slots_of(event.returned)
+    both = np.concatenate((blamed, returned))
+    t.proposal[both] = -1
+    _touch(state, queue, both)
+    _finish(state, queue, blamed, Status.CANCELLED, Cause(event.cause))
+    t.status[returned] = Status.WAITING
+    t.returned[returned] = 1
+    queue.waiting += len(returned)
+    _wake(state, queue, returned, seen=True)
+    _release(state, queue, both)
+
+
+def _matches_ended(state: State, event: ev.MatchesEnded) -> None:
+    queue = state.queues[event.queue]
+    for number in event.proposal.tolist():
+        _, slot = _proposal_place(state, number)
+        queue.proposals.standing[slot] = OVER
+        tickets, _ = queue.roster(slot)
+        _release(state, queue, state.slots_of(tickets))
+    queue.next_forget_ms = 0
+
+
+def _forgotten(state: State, event: ev.Forgotten) -> None:
+    queue = state.queues[event.queue]
+    t = queue.tickets
+    slots = state.slots_of(event.ticket)
+    drop_digests(state, queue, slots)
+    t.status[slots] = Status.FREE
+    queue.player_blocks.give(t.start[slots], t.size[slots])
+    queue.ticket_slots.give(slots)
+    for ticket in event.ticket.tolist():
+        del state.tickets_at[ticket]
+    rows = [state.proposals_at.pop(number) & 0xFFFFFFFF for number in event.proposal.tolist()]
+    queue.proposals.standing[rows] = 0
+    queue.proposal_slots.give(np.array(rows, np.int64))
+    if len(queue.groups) > _GROUPS_KEPT:
+        used = np.unique(t.group[t.status != Status.FREE]).tolist()
+        queue.groups = {group: code for group, code in queue.groups.items() if code in used}
+
+
+def _keys_forgotten(state: State, event: ev.KeysForgotten) -> None:
+    oldest = [key for key, _ in zip(state.keys, repeat(None, event.count), strict=False)]
+    for key in oldest:
+        ticket, _, _ = state.keys.pop(key)
+        state.keys_sum -= key_digest(key, ticket)
+
+
+def _resumed(state: State, event: ev.Resumed) -> None:
+    away = event.downtime_ms
+    for queue in state.by_index:
+        t, p = queue.tickets, queue.proposals
+        waiting = t.status == Status.WAITING
+        t.seen_ms[waiting] += away
+        t.expires_ms[waiting & (t.suspended == 0)] += away
+        t.dirty[waiting] = True
+        p.deadline_ms[p.standing == OPEN] += away
+        p.ends_ms[p.standing == RUNNING] += away
+        queue.next_expiry_ms = queue.next_lapse_ms = queue.next_end_ms = 0

@@ -1,0 +1,53 @@
+"""Freezing a queue: the copy of its columns that a matcher sees, in canonical order."""
+
+import numpy as np
+
+from evenmatch.domain.arrays import Array
+from evenmatch.domain.snapshot import Snapshot
+from evenmatch.domain.ticket import Status
+
+from .hashing import snapshot_digest
+from .state import PLAYER_COLUMNS, QueueState
+
+
+def freeze(queue: QueueState, now_ms: int) -> tuple[Snapshot, Array]:
+    """A snapshot of the tickets that can be matched now, and the slot of each of its rows."""
+    t = queue.tickets
+    slots = np.flatnonzero((t.status == Status.WAITING) & (t.suspended == 0))
+    waited = now_ms - t.since_ms[slots]
+    slots = slots[np.lexsort((t.ticket[slots], -t.returned[slots], -waited))]
+    size = t.size[slots].astype(np.int64)
+    rows = queue.player_rows(slots)
+    facts = [name for name in queue.players.names if name not in PLAYER_COLUMNS]
+    snapshot = Snapshot(
+        format=queue.spec.format,
+        now_ms=now_ms,
+        ticket=t.ticket[slots],
+        waited_ms=now_ms - t.since_ms[slots],
+        misses=t.misses[slots],
+        returned=t.returned[slots] != 0,
+        group=t.group[slots],
+        player_start=np.concatenate((np.zeros(1, np.int64), np.cumsum(size))),
+        player=queue.players.player[rows],
+        facts={name: getattr(queue.players, name)[rows] for name in facts},
+    )
+    for column in (
+        snapshot.ticket,
+        snapshot.waited_ms,
+        snapshot.misses,
+        snapshot.returned,
+        snapshot.group,
+        snapshot.player_start,
+        snapshot.player,
+        *snapshot.facts.values(),
+    ):
+        column.flags.writeable = False
+    return snapshot, slots
+
+
+def digest(snapshot: Snapshot) -> int:
+    """63 bits that stand for what a matcher saw; the facts enter by each ticket's mean."""
+    means = [snapshot.mean(name) for name in sorted(snapshot.facts)]
+    return snapshot_digest(
+        [snapshot.ticket, snapshot.waited_ms, snapshot.misses, snapshot.returned, snapshot.group, *means]
+    )

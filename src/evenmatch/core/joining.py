@@ -1,0 +1,137 @@
+"""Who may enter a queue: the rules at the door, and the columns of those who pass.
+
+Requests are judged in order, each as if those before it had joined already. A request whose idempotency key is known
+answers with the ticket of the first time; nothing is checked again, for that ticket may long be gone.
+"""
+
+import math
+
+import msgspec
+import numpy as np
+
+from evenmatch.domain.events import TicketsJoined
+from evenmatch.domain.refusals import Reasons, Refusal
+from evenmatch.domain.ticket import FACT_MAX, FACTS, TicketRequest
+
+from .decision import Decision, Outcome
+from .state import QueueState, State
+
+_NO_GROUP = "[]"
+
+
+def join(state: State, queue_name: str, requests: tuple[TicketRequest, ...], now_ms: int) -> Decision | Refusal:
+    """Judge requests to join one queue."""
+    queue = state.queues.get(queue_name)
+    if queue is None:
+        return unknown_queue(state, queue_name)
+    outcomes: list[Outcome] = []
+    accepted: list[TicketRequest] = []
+    groups: dict[str, int] = {}
+    group_of: list[int] = []
+    joining: set[int] = set()
+    new_keys: dict[int, tuple[int, int]] = {}
+    next_ticket = state.next_ticket
+    for request in requests:
+        if request.key:
+            known = state.keys.get(request.key) or new_keys.get(request.key)
+            if known is not None:
+                outcomes.append(known[0] if known[1] == request.fingerprint else _KEY_REUSED)
+                continue
+        refusal = _refused(state, queue, request, joining)
+        if refusal is not None:
+            outcomes.append(refusal)
+            continue
+        group = _group(queue, request)
+        if isinstance(group, Refusal):
+            outcomes.append(group)
+            continue
+        if request.key:
+            new_keys[request.key] = (next_ticket, request.fingerprint)
+        group_of.append(groups.setdefault(group, len(groups)))
+        joining.update(member.player for member in request.members)
+        accepted.append(request)
+        outcomes.append(next_ticket)
+        next_ticket += 1
+    if not accepted:
+        return Decision(outcomes=tuple(outcomes))
+    return Decision((_event(state, queue, accepted, groups, group_of, now_ms),), tuple(outcomes))
+
+
+_KEY_REUSED = Refusal(
+    Reasons.KEY_REUSED, "this Idempotency-Key came with another body before: repeat that body, or use a new key"
+)
+
+
+def unknown_queue(state: State, name: str) -> Refusal:
+    """The refusal for a queue that does not exist."""
+    known = ", ".join(sorted(state.queues)) or "none"
+    return Refusal(Reasons.UNKNOWN_QUEUE, f"no queue is called {name!r}; open queues: {known}")
+
+
+def _refused(state: State, queue: QueueState, request: TicketRequest, joining: set[int]) -> Refusal | None:
+    members = request.members
+    if not members:
+        return Refusal(Reasons.EMPTY_PARTY, "players is empty: name at least one")
+    largest = queue.spec.format.size
+    if len(members) > largest:
+        return Refusal(
+            Reasons.PARTY_TOO_LARGE,
+            f"{len(members)} players, but a team of {queue.spec.name} holds {largest} ({queue.spec.format})",
+        )
+    if len(members) > 1 and len({member.player for member in members}) < len(members):
+        return Refusal(Reasons.PLAYER_TWICE, "the same player stands in the party more than once")
+    for member in members:
+        if not -FACT_MAX <= member.rating <= FACT_MAX:  # true for NaN too
+            return Refusal(
+                Reasons.BAD_RATING, f"{member.rating} is not a rating: use a number from {-FACT_MAX:g} to {FACT_MAX:g}"
+            )
+        if not (0 <= member.ping_ms <= FACT_MAX or math.isnan(member.ping_ms)):
+            return Refusal(Reasons.BAD_PING, f"{member.ping_ms} is not a ping: use 0 to {FACT_MAX:g} milliseconds")
+        if member.player in joining or (member.player in state.live and _waits_in(state, queue, member.player)):
+            return Refusal(
+                Reasons.ALREADY_WAITING,
+                f"a player of this party already has a live ticket in {queue.spec.name}: one ticket a player and queue",
+            )
+    return None
+
+
+def _waits_in(state: State, queue: QueueState, player: int) -> bool:
+    return any(state.tickets_at[ticket] >> 32 == queue.index for ticket in state.live_tickets(player))
+
+
+def _group(queue: QueueState, request: TicketRequest) -> str | Refusal:
+    required = queue.spec.require_equal
+    if not required:
+        return _NO_GROUP
+    missing = [name for name in required if name not in request.attributes]
+    if missing:
+        return Refusal(
+            Reasons.MISSING_ATTRIBUTE,
+            f"{queue.spec.name} matches only tickets with equal {', '.join(required)}: "
+            f"give attributes.{missing[0]} a value",
+        )
+    return msgspec.json.encode([request.attributes[name] for name in required]).decode()
+
+
+def _event(
+    state: State,
+    queue: QueueState,
+    accepted: list[TicketRequest],
+    groups: dict[str, int],
+    group_of: list[int],
+    now_ms: int,
+) -> TicketsJoined:
+    members = [member for request in accepted for member in request.members]
+    keyed = any(request.key for request in accepted)
+    keys = [(r.key >> 64, r.key & 2**64 - 1, r.fingerprint) for r in accepted] if keyed else []
+    return TicketsJoined(
+        at_ms=now_ms,
+        queue=queue.spec.name,
+        first_ticket=state.next_ticket,
+        size=np.array([len(request.members) for request in accepted], np.int16),
+        player=np.array([member.player for member in members], np.int64),
+        facts={name: np.array([getattr(member, name) for member in members], np.float64) for name in FACTS},
+        groups=tuple(groups),
+        group=np.array(group_of if len(groups) > 1 else [], np.int32),
+        keys=np.array(keys, np.uint64).reshape(-1, 3),
+    )

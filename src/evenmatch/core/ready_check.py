@@ -1,0 +1,125 @@
+"""The ready check: every player of a proposal accepts, or it fails for all.
+
+A decline ends it at once and a lapse at its deadline. The tickets to blame (the decliner's; at a lapse every ticket
+with a player who did not accept) are cancelled; all others return to the queue with the wait, misses and place they had
+(I6). A party answers for its members: one decline takes the whole ticket out.
+"""
+
+import numpy as np
+
+from evenmatch.domain.arrays import NONE, Array
+from evenmatch.domain.events import Accepted, MatchMade, ProposalsFailed
+from evenmatch.domain.ids import proposal_id
+from evenmatch.domain.queue import milliseconds
+from evenmatch.domain.refusals import Reasons, Refusal
+from evenmatch.domain.ticket import Cause
+
+from .decision import Decision
+from .state import FAILED, OPEN, QueueState, State
+
+
+def _member(state: State, proposal: int, player: int) -> tuple[QueueState, int, int] | Refusal:
+    """The queue, the proposal's slot and the player's row, if the player may still answer."""
+    found = state.find_proposal(proposal)
+    if found is None:
+        if 0 < proposal < state.next_proposal:
+            return Refusal(Reasons.PROPOSAL_OVER, f"{proposal_id(proposal)} ended a while ago")
+        return Refusal(Reasons.UNKNOWN_PROPOSAL, f"no proposal is called {proposal_id(proposal)}")
+    queue, slot = found
+    tickets, _ = queue.roster(slot)
+    if queue.proposals.standing[slot] == FAILED:
+        # Its blamed tickets may be forgotten already, so membership can no longer be told.
+        return Refusal(
+            Reasons.PROPOSAL_OVER, f"{proposal_id(proposal)} has failed; whoever was not to blame is back in the queue"
+        )
+    rows = queue.player_rows(state.slots_of(tickets))
+    place = np.flatnonzero(queue.players.player[rows] == player)
+    if not len(place):
+        return Refusal(Reasons.NOT_A_MEMBER, f"this player is in no team of {proposal_id(proposal)}")
+    return queue, slot, int(rows[place[0]])
+
+
+def accept(state: State, proposal: int, player: int, now_ms: int) -> Decision | Refusal:
+    """A player accepts; the last one makes the match."""
+    found = _member(state, proposal, player)
+    if isinstance(found, Refusal):
+        return found
+    queue, slot, row = found
+    if queue.players.accepted[row] or queue.proposals.standing[slot] != OPEN:
+        return Refusal(Reasons.ALREADY_ACCEPTED, f"this player has accepted {proposal_id(proposal)} before")
+    if now_ms >= queue.proposals.deadline_ms[slot]:
+        return Refusal(Reasons.PROPOSAL_OVER, f"the time to accept {proposal_id(proposal)} is over")
+    tickets, _ = queue.roster(slot)
+    slots = state.slots_of(tickets)
+    pending = int(queue.proposals.pending[slot]) - 1
+    accepted = Accepted(
+        at_ms=now_ms,
+        queue=queue.spec.name,
+        proposal=proposal,
+        player=player,
+        pending=pending,
+        ticket=tickets,
+        previous=queue.tickets.sequence[slots],
+    )
+    if pending:
+        return Decision((accepted,))
+    runs_ms = milliseconds(queue.spec.match.runs_s)
+    made = MatchMade(
+        at_ms=now_ms,
+        queue=queue.spec.name,
+        proposal=proposal,
+        ends_ms=now_ms + runs_ms if runs_ms else 0,
+        ticket=tickets,
+        previous=np.full(len(tickets), state.sequence + 1),
+    )
+    return Decision((accepted, made))
+
+
+def decline(state: State, proposal: int, player: int, now_ms: int) -> Decision | Refusal:
+    """A player declines: the proposal fails at once."""
+    found = _member(state, proposal, player)
+    if isinstance(found, Refusal):
+        return found
+    queue, slot, row = found
+    if queue.proposals.standing[slot] != OPEN:
+        return Refusal(Reasons.ALREADY_MATCHED, f"{proposal_id(proposal)} is a match already")
+    tickets, _ = queue.roster(slot)
+    slots = state.slots_of(tickets)
+    t = queue.tickets
+    blamed = (t.start[slots] <= row) & (row < t.start[slots] + t.size[slots])
+    return Decision((_failed(state, queue, Cause.DECLINED, np.array([proposal]), tickets, blamed, now_ms),))
+
+
+def lapse(state: State, queue: QueueState, now_ms: int) -> tuple[ProposalsFailed | None, int | None]:
+    """The ready checks whose time is over, as one event, and when the next one will be."""
+    p = queue.proposals
+    is_open = p.standing == OPEN
+    due = np.flatnonzero(is_open & (p.deadline_ms <= now_ms))
+    later = p.deadline_ms[is_open & (p.deadline_ms > now_ms)]
+    next_ms = int(later.min()) if len(later) else None
+    if not len(due):
+        return None, next_ms
+    due = due[np.argsort(p.proposal[due])]
+    roster = p.roster[due]
+    tickets: Array = roster[roster >= 0]
+    slots = state.slots_of(tickets)
+    size = queue.tickets.size[slots].astype(np.int64)
+    accepted = queue.players.accepted[queue.player_rows(slots)].astype(np.int64)
+    silent = np.add.reduceat(accepted, np.cumsum(size) - size) < size
+    return _failed(state, queue, Cause.LAPSED, p.proposal[due], tickets, silent, now_ms), next_ms
+
+
+def _failed(
+    state: State, queue: QueueState, cause: Cause, proposals: Array, tickets: Array, blamed: Array, now_ms: int
+) -> ProposalsFailed:
+    previous = queue.tickets.sequence[state.slots_of(tickets)] if len(tickets) else NONE
+    return ProposalsFailed(
+        at_ms=now_ms,
+        queue=queue.spec.name,
+        cause=cause,
+        proposal=proposals,
+        blamed=tickets[blamed],
+        blamed_previous=previous[blamed],
+        returned=tickets[~blamed],
+        returned_previous=previous[~blamed],
+    )

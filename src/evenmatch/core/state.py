@@ -1,0 +1,182 @@
+"""Everything the engine knows, in columns.
+
+    State ── queues: name -> QueueState ── tickets   one row a live or lately finished ticket
+      │                                 ├─ players   one row a player of such a ticket, party by party
+      │                                 └─ proposals one row an open proposal, match or lately failed proposal
+      ├─ tickets_at, proposals_at   number -> queue and slot
+      ├─ live, several              player -> the ticket, or the tickets, that are not finished (I2)
+      ├─ claims                     player -> the open proposal or running match (I11)
+      └─ keys                       idempotency key -> ticket
+
+Only `evolve` changes it. Two times say how long a ticket has waited: while it waits, `now - since_ms`; while its clock
+stands still (proposed, suspended, finished), `waited_ms`.
+
+The dictionaries can be rebuilt from the columns, so a checkpoint holds columns and counters only.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from evenmatch.domain.arrays import Array
+from evenmatch.domain.queue import QueueSpec, milliseconds
+from evenmatch.domain.ticket import FACTS, Status
+
+from .tables import Blocks, Columns, Slots, spans
+
+TICKET_COLUMNS = {
+    "ticket": "i8",
+    "status": "i1",
+    "cause": "i1",
+    "returned": "i1",
+    "suspended": "i2",  # players of the ticket that a proposal or match elsewhere claims (I11)
+    "size": "i2",
+    "group": "i4",
+    "misses": "i4",
+    "start": "i8",  # its first row among the players
+    "since_ms": "i8",
+    "waited_ms": "i8",
+    "joined_ms": "i8",
+    "seen_ms": "i8",
+    "expires_ms": "i8",
+    "finished_ms": "i8",
+    "proposal": "i8",  # the open proposal or the match it is in, -1 = none
+    "sequence": "i8",  # the last event of its story
+    "woke": "i8",  # the event since which it has been matchable
+    "digest_high": "u8",
+    "digest_low": "u8",
+    "dirty": "?",  # changed since its digest was taken
+}
+PLAYER_COLUMNS = {"player": "i8", "accepted": "i1"}
+PROPOSAL_COLUMNS = {
+    "proposal": "i8",
+    "standing": "i1",
+    "pending": "i2",  # players who have not accepted
+    "wave": "i8",
+    "made_ms": "i8",
+    "deadline_ms": "i8",
+    "ends_ms": "i8",
+    "over_ms": "i8",  # when it failed or became a match, 0 = it is open
+    "cost": "f8",
+    "quality": "f8",
+    "roster": "i8",
+    "team_of": "i1",
+}
+
+OPEN, RUNNING, OVER, FAILED = 1, 2, 3, 4
+"""A proposal's standing; 0 = an unused slot. A match is RUNNING while it claims its players, then OVER."""
+
+NEVER = 2**62
+"""A time that does not come."""
+
+
+class QueueState:
+    """One queue: its rules and its tickets."""
+
+    def __init__(self, index: int, spec: QueueSpec) -> None:
+        self.index = index
+        self.spec = spec
+        self.version = 1
+        """How often its rules were given."""
+        self.wave = 0
+        """The last recorded wave."""
+        self.last_wave: dict[str, Any] = {}
+        self.changed = 0
+        """The event that last changed what a matcher would see."""
+        self.waiting = 0
+        """Tickets with status waiting, the suspended ones included."""
+        self.groups: dict[str, int] = {}
+        self.next_group = 0
+        self.tickets = Columns(TICKET_COLUMNS)
+        self.ticket_slots = Slots()
+        self.players = Columns(PLAYER_COLUMNS | dict.fromkeys(FACTS, "f8"))
+        self.player_blocks = Blocks()
+        seats = spec.format.seats
+        self.proposals = Columns(PROPOSAL_COLUMNS, {"roster": seats, "team_of": seats})
+        self.proposal_slots = Slots()
+        # The earliest moment at which a deadline of each kind can be due: `evolve` only ever moves one forward in time,
+        # the scan in `deadlines` sets it right. A memo, not a fact: it is neither hashed nor kept in checkpoints.
+        self.next_expiry_ms = NEVER
+        self.next_lapse_ms = NEVER
+        self.next_end_ms = NEVER
+        self.next_forget_ms = NEVER
+
+    @property
+    def ticket_ms(self) -> int:
+        """How long a ticket may be in this queue."""
+        return milliseconds(self.spec.ticket.expires_s)
+
+    @property
+    def heartbeat_ms(self) -> int:
+        """How long a ticket may go unheard of."""
+        return milliseconds(self.spec.ticket.heartbeat_s)
+
+    def player_rows(self, slots: Array) -> Array:
+        """The rows of all players of these tickets, ticket by ticket."""
+        return spans(self.tickets.start[slots], self.tickets.size[slots].astype(np.int64))
+
+    def waited_ms(self, slots: Array, now_ms: int) -> Array:
+        """int64: how long these tickets have waited."""
+        t = self.tickets
+        running = (t.status[slots] == Status.WAITING) & (t.suspended[slots] == 0)
+        result: Array = np.where(running, now_ms - t.since_ms[slots], t.waited_ms[slots])
+        return result
+
+    def roster(self, slot: int) -> tuple[Array, Array]:
+        """The tickets of a proposal and their teams, in order of selection."""
+        row: Array = self.proposals.roster[slot]
+        filled = row >= 0
+        return row[filled], self.proposals.team_of[slot][filled]
+
+
+class State:
+    """The engine's whole memory."""
+
+    def __init__(self) -> None:
+        self.sequence = 0
+        """Events applied so far."""
+        self.now_ms = 0
+        self.next_ticket = 1
+        self.next_proposal = 1
+        self.queues: dict[str, QueueState] = {}
+        self.by_index: list[QueueState] = []
+        self.tickets_at: dict[int, int] = {}
+        self.proposals_at: dict[int, int] = {}
+        self.live: dict[int, int] = {}
+        self.several: dict[int, tuple[int, ...]] = {}
+        self.claims: dict[int, int] = {}
+        self.keys: dict[int, tuple[int, int, int]] = {}
+        """key -> (ticket, fingerprint, when), oldest first"""
+        self.keys_sum = 0
+        self.tickets_sum_high = 0
+        self.tickets_sum_low = 0
+
+    def open(self, spec: QueueSpec) -> QueueState:
+        """A new, empty queue."""
+        queue = QueueState(len(self.by_index), spec)
+        self.queues[spec.name] = queue
+        self.by_index.append(queue)
+        return queue
+
+    def find_ticket(self, ticket: int) -> tuple[QueueState, int] | None:
+        """The queue and slot of a ticket that is in the state."""
+        place = self.tickets_at.get(ticket)
+        return None if place is None else (self.by_index[place >> 32], place & 0xFFFFFFFF)
+
+    def find_proposal(self, proposal: int) -> tuple[QueueState, int] | None:
+        """The queue and slot of a proposal that is in the state."""
+        place = self.proposals_at.get(proposal)
+        return None if place is None else (self.by_index[place >> 32], place & 0xFFFFFFFF)
+
+    def slots_of(self, tickets: Array) -> Array:
+        """int64: the slots of tickets of one queue, all in the state."""
+        at = self.tickets_at
+        return np.fromiter((at[t] & 0xFFFFFFFF for t in tickets.tolist()), np.int64, len(tickets))
+
+    def live_tickets(self, player: int) -> tuple[int, ...]:
+        """A player's unfinished tickets, over all queues."""
+        many = self.several.get(player)
+        if many is not None:
+            return many
+        one = self.live.get(player)
+        return () if one is None else (one,)

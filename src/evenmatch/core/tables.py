@@ -1,0 +1,166 @@
+"""Growable columns with slots that are used again.
+
+A table is a set of numpy arrays of one length. `take` hands out slots, `give` returns them; a slot keeps its place for
+as long as it is taken, so that others can point at it. `Blocks` does the same for runs of neighbouring rows (the
+players of a party). Neither knows what its columns mean. Which slots are handed out depends on history, so nothing that
+leaves the core (hash, snapshot, answer) may depend on them.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenmatch.domain.arrays import Array
+
+_FIRST_CAPACITY = 64
+
+
+class Columns:
+    """Named arrays of one length; `columns.name` is the array itself."""
+
+    def __init__(self, dtypes: dict[str, str], widths: dict[str, int] | None = None) -> None:
+        self._dtypes = dict(dtypes)
+        self._widths = dict(widths or {})
+        self.capacity = _FIRST_CAPACITY
+        self.used = 0
+        """Rows ever handed out; those beyond hold zeros."""
+        for name, dtype in dtypes.items():
+            setattr(self, name, np.zeros(self._shape(name, self.capacity), dtype))
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Array: ...
+
+    def _shape(self, name: str, rows: int) -> tuple[int, ...]:
+        width = self._widths.get(name)
+        return (rows,) if width is None else (rows, width)
+
+    @property
+    def names(self) -> list[str]:
+        """The columns' names, in the order they were declared."""
+        return list(self._dtypes)
+
+    def add_column(self, name: str, dtype: str, fill: float) -> None:
+        """Declare one more column, filled for the rows that are there."""
+        self._dtypes[name] = dtype
+        setattr(self, name, np.full(self._shape(name, self.capacity), fill, dtype))
+
+    def widen(self, names: tuple[str, ...], width: int, fill: int) -> None:
+        """Make these two-dimensional columns at least so wide."""
+        for name in names:
+            old: Array = getattr(self, name)
+            if old.shape[1] < width:
+                self._widths[name] = width
+                new = np.full((self.capacity, width), fill, old.dtype)
+                new[:, : old.shape[1]] = old
+                setattr(self, name, new)
+
+    def extend(self, count: int) -> int:
+        """Hand out `count` fresh rows at the end; returns the first."""
+        first = self.used
+        self.used += count
+        if self.used > self.capacity:
+            while self.capacity < self.used:
+                self.capacity *= 2
+            for name, dtype in self._dtypes.items():
+                old: Array = getattr(self, name)
+                new = np.zeros(self._shape(name, self.capacity), dtype)
+                new[:first] = old[:first]
+                setattr(self, name, new)
+        return first
+
+    def dump(self) -> dict[str, Any]:
+        """The rows handed out so far, column by column."""
+        return {name: getattr(self, name)[: self.used].copy() for name in self._dtypes}
+
+    def load(self, arrays: dict[str, Array]) -> None:
+        """Put back what `dump` gave."""
+        for name, array in arrays.items():
+            if name not in self._dtypes:
+                self.add_column(name, str(array.dtype), 0)
+            if array.ndim == 2:
+                self.widen((name,), array.shape[1], 0)
+        self.used = 0
+        self.extend(len(next(iter(arrays.values()))))
+        for name, array in arrays.items():
+            getattr(self, name)[: self.used] = array
+
+
+class Slots:
+    """Which rows of a table are free."""
+
+    def __init__(self) -> None:
+        self.free: list[int] = []
+
+    def take(self, columns: Columns, count: int) -> Array:
+        """int64[count]: slots to use, the freed ones first."""
+        reused = min(count, len(self.free))
+        taken = np.empty(count, np.int64)
+        if reused:
+            taken[:reused] = self.free[len(self.free) - reused :]
+            del self.free[len(self.free) - reused :]
+        if reused < count:
+            first = columns.extend(count - reused)
+            taken[reused:] = np.arange(first, first + count - reused)
+        return taken
+
+    def give(self, slots: Array) -> None:
+        """Return slots."""
+        self.free.extend(slots.tolist())
+
+
+class Blocks:
+    """Runs of neighbouring rows, kept by length."""
+
+    def __init__(self) -> None:
+        self.free: dict[int, Slots] = {}
+
+    def take(self, columns: Columns, size: Array) -> Array:
+        """int64[n]: the first row of a run of each size."""
+        one_length = _only(size)
+        if one_length:
+            return self._take(columns, one_length, len(size))
+        start = np.empty(len(size), np.int64)
+        for length in np.unique(size).tolist():
+            wanted = size == length
+            start[wanted] = self._take(columns, length, int(np.count_nonzero(wanted)))
+        return start
+
+    def _take(self, columns: Columns, length: int, count: int) -> Array:
+        slots = self.free.get(length)
+        reused = min(count, len(slots.free)) if slots is not None else 0
+        start = np.empty(count, np.int64)
+        if slots is not None and reused:
+            start[:reused] = slots.take(columns, reused)
+        if reused < count:
+            first = columns.extend((count - reused) * length)
+            start[reused:] = np.arange(first, columns.used, length)
+        return start
+
+    def give(self, start: Array, size: Array) -> None:
+        """Return runs."""
+        for length in np.unique(size).tolist():
+            self.free.setdefault(length, Slots()).give(start[size == length])
+
+
+def _only(size: Array) -> int:
+    """The one value of an array, or 0 where there are several."""
+    first = int(size[0])
+    return first if len(size) == 1 or (size == first).all() else 0
+
+
+def run_of(rows: Array) -> Array | slice:
+    """The same rows as a slice where they are neighbours in ascending order: several times faster to index with."""
+    first, count = int(rows[0]), len(rows)
+    if count == 1 or (int(rows[-1]) - first == count - 1 and (np.diff(rows) == 1).all()):
+        return slice(first, first + count)
+    return rows
+
+
+def spans(start: Array, size: Array) -> Array:
+    """int64[sum of size]: the rows of all the runs, one run after the other."""
+    if len(size) == 0 or _only(size) == 1:
+        return start
+    ends = np.cumsum(size)
+    rows: Array = np.arange(ends[-1]) + np.repeat(start - (ends - size), size)
+    return rows

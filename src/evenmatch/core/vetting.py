@@ -1,0 +1,92 @@
+"""Vetting a plan: the last check before anyone hears of a match.
+
+Two questions, both answered for all proposals at once:
+
+1. Is the plan a plan? Rows that exist, none twice, teams of the right size, one group a match, one reason a row. A plan
+   that fails here comes from a broken matcher and is refused whole.
+2. Does it still hold? While the matcher thought, tickets may have left, expired, or been suspended by a proposal in
+   another queue (I11). A proposal with such a ticket is dropped; its other tickets simply wait on.
+"""
+
+import msgspec
+import numpy as np
+
+from evenmatch.domain.arrays import Array
+from evenmatch.domain.match import Plan, Reason
+from evenmatch.domain.refusals import Reasons, Refusal
+from evenmatch.domain.ticket import Status
+from evenmatch.numerics.quality import match_quality, rating_totals, team_means
+
+from .state import QueueState
+from .waves import Flight
+
+
+class Vetted(msgspec.Struct, frozen=True, eq=False):
+    """The proposals that hold, in the plan's order."""
+
+    roster: Array
+    """int64[k, width]: tickets, -1 = empty"""
+    slots: Array
+    """int64[k, width]: their slots, -1 = empty"""
+    team_of: Array
+    cost: Array
+    quality: Array
+    dropped: int
+
+
+def vet(queue: QueueState, flight: Flight, plan: Plan) -> Vetted | Refusal:
+    """Check a plan against the snapshot it was made for, then against the queue as it is now."""
+    wrong = _broken(flight, plan)
+    if wrong is not None:
+        return Refusal(Reasons.BAD_PLAN, f"wave {flight.wave} of {queue.spec.name}: {wrong}")
+    t = queue.tickets
+    rows = plan.rosters.astype(np.int64)
+    filled = rows >= 0
+    slots = np.where(filled, flight.slots[rows], -1)
+    tickets = np.where(filled, flight.snapshot.ticket[rows], -1)
+    here = (t.ticket[slots] == tickets) & (t.status[slots] == Status.WAITING) & (t.suspended[slots] == 0)
+    holds = (here | ~filled).all(axis=1)
+    snapshot = flight.snapshot
+    means = team_means(rows[holds], plan.team_of[holds], rating_totals(snapshot), snapshot.size, snapshot.format.teams)
+    return Vetted(
+        roster=tickets[holds],
+        slots=slots[holds],
+        team_of=plan.team_of[holds],
+        cost=plan.cost[holds].astype(np.float64),
+        quality=match_quality(means),
+        dropped=int((~holds).sum()),
+    )
+
+
+def _broken(flight: Flight, plan: Plan) -> str | None:
+    """The first rule of every plan that this one breaks, in words, or None."""
+    snapshot = flight.snapshot
+    rows, team_of, count = plan.rosters, plan.team_of, len(snapshot)
+    if rows.ndim != 2 or rows.shape != team_of.shape or plan.cost.shape != rows.shape[:1]:
+        return f"rosters {rows.shape}, team_of {team_of.shape} and cost {plan.cost.shape} do not fit together"
+    if rows.dtype.kind != "i" or team_of.dtype.kind != "i" or plan.reasons.dtype.kind != "i":
+        return "rosters, team_of and reasons must be whole numbers"
+    if plan.reasons.shape != (count,):
+        return f"{len(plan.reasons)} reasons for {count} tickets"
+    form = snapshot.format
+    filled = rows >= 0
+    if rows.size and (int(rows.max()) >= count or int(rows.min()) < -1):
+        return f"a roster names a row outside 0..{count - 1}"
+    flat = rows[filled]
+    seated = np.bincount(flat, minlength=count)
+    if (seated > 1).any():
+        return f"row {int(seated.argmax())} is seated twice (I1)"
+    if ((team_of < 0) != ~filled).any() or (team_of >= form.teams).any():
+        return f"a ticket's team is not one of 0..{form.teams - 1}"
+    where = np.broadcast_to(np.arange(len(rows))[:, None], rows.shape)[filled]
+    players = np.bincount(where * form.teams + team_of[filled], snapshot.size[flat], len(rows) * form.teams)
+    if (players != form.size).any():
+        return f"a team does not have {form.size} players (I5)"
+    first = rows[np.arange(len(rows)), filled.argmax(axis=1)] if rows.size else flat
+    if (snapshot.group[first][where] != snapshot.group[flat]).any():
+        return "a match mixes tickets that the queue keeps apart (require_equal)"
+    if ((plan.reasons == Reason.SEATED) != (seated == 1)).any():
+        return "a ticket that waits has no reason, or one that is seated has one (I10)"
+    if np.isnan(plan.cost).any():
+        return "a cost is not a number"
+    return None

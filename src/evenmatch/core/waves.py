@@ -1,0 +1,76 @@
+"""When a queue is tried, and which of its waves is in flight.
+
+A wave exists in memory only until its plan comes back: what is recorded is its result, in one event. A crash in
+between loses nothing, for nobody was told; the next wave sees the same tickets. So a wave that changes nothing writes
+nothing, and one whose snapshot would be what the last matcher saw is not run at all, unless the matcher said that time
+alone would change its answer by now.
+"""
+
+import hashlib
+
+import msgspec
+
+from evenmatch.domain.arrays import Array
+from evenmatch.domain.effects import RunMatcher
+from evenmatch.domain.queue import milliseconds
+from evenmatch.domain.snapshot import Snapshot
+
+from .freeze import freeze
+from .state import NEVER, QueueState, State
+
+
+class Flight(msgspec.Struct, frozen=True, eq=False):
+    """A wave whose plan has not come back yet."""
+
+    wave: int
+    seed: int
+    started_ms: int
+    deadline_ms: int
+    snapshot: Snapshot
+    slots: Array
+    """The slot of each row of the snapshot."""
+    sequence: int
+    """The journal's sequence when the snapshot was taken."""
+
+
+class Timetable:
+    """The waves of one queue: the one in flight, and when the next is due."""
+
+    def __init__(self) -> None:
+        self.flight: Flight | None = None
+        self.wave = 0
+        """The last wave that was run; every one has its own number, so that a plan can't be taken for another's."""
+        self.next_wave_ms = 0
+        self.tried = -1
+        """The change that the last wave had seen."""
+        self.next_change_ms = NEVER
+        """When time alone will change the matcher's answer."""
+
+    def due(self, queue: QueueState, now_ms: int) -> bool:
+        """Is it time for a wave that could bring something new?"""
+        if self.flight is not None or now_ms < self.next_wave_ms or not queue.waiting:
+            return False
+        return queue.changed != self.tried or now_ms >= self.next_change_ms
+
+    def start(self, state: State, queue: QueueState, now_ms: int) -> RunMatcher | None:
+        """Freeze the queue and send its snapshot to the matcher; None where nobody can be matched now."""
+        spec = queue.spec
+        every_ms = milliseconds(spec.wave.every_s)
+        self.next_wave_ms += every_ms
+        if self.next_wave_ms <= now_ms:  # the queue was idle: the beat starts anew
+            self.next_wave_ms = now_ms + every_ms
+        self.tried = queue.changed
+        self.next_change_ms = NEVER
+        snapshot, slots = freeze(queue, now_ms)
+        if not len(snapshot):
+            return None
+        self.wave = wave = max(self.wave, queue.wave) + 1
+        deadline_ms = now_ms + milliseconds(spec.wave.deadline_s)
+        self.flight = Flight(wave, seed_of(spec.name, wave), now_ms, deadline_ms, snapshot, slots, state.sequence)
+        return RunMatcher(spec, wave, self.flight.seed, snapshot, deadline_ms)
+
+
+def seed_of(queue: str, wave: int) -> int:
+    """The seed of a wave (63 bits): the same for the same queue and number, different for any other."""
+    digest = hashlib.blake2b(f"{queue}:{wave}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest) >> 1

@@ -1,0 +1,99 @@
+"""From a journal back to the state it tells of: the newest checkpoint, then every event after it.
+
+Recovery reads what was decided; it never decides or matches again. `verify` does the same from the journal's beginning
+and holds every checkpoint on the way against the hash it was saved with.
+"""
+
+from collections.abc import Callable
+
+import msgspec
+
+from evenmatch.core.checkpoint import dump, load
+from evenmatch.core.evolve import evolve
+from evenmatch.core.hashing import state_hash
+from evenmatch.core.state import State
+from evenmatch.errors import JournalDamaged
+from evenmatch.storage.codec import decode_content, encode_content
+from evenmatch.storage.protocol import Checkpoint, Journal
+from evenmatch.storage.sqlite import SqliteJournal
+
+
+def checkpoint_of(state: State) -> Checkpoint:
+    """The checkpoint of a state."""
+    content = dump(state)
+    return Checkpoint(state.sequence, content["hash"], encode_content(content))
+
+
+def restore(checkpoint: Checkpoint) -> State:
+    """The state of a checkpoint, proved by its hash."""
+    state = load(decode_content(checkpoint.body))
+    found = state_hash(state)
+    if found != checkpoint.hash:
+        raise JournalDamaged(
+            f"the checkpoint at {checkpoint.sequence} gives {found}, but was saved as {checkpoint.hash}"
+        )
+    return state
+
+
+def recover(journal: Journal) -> State:
+    """The state at the journal's end."""
+    checkpoint = journal.newest_checkpoint()
+    state = State() if checkpoint is None else restore(checkpoint)
+    replay(journal, state)
+    return state
+
+
+def replay(journal: Journal, state: State, upto: int | None = None) -> None:
+    """Apply the events after a state's own sequence, up to one or to the end."""
+    for sequence, event in journal.read(state.sequence):
+        if upto is not None and sequence > upto:
+            return
+        if sequence != state.sequence + 1:
+            raise JournalDamaged(f"event {state.sequence + 1} is missing: the journal goes on at {sequence}")
+        evolve(state, event)
+
+
+class Verified(msgspec.Struct, frozen=True):
+    """What a whole replay found."""
+
+    hash: str
+    events: int
+    first_sequence: int
+    checkpoints: int
+
+
+def verify(journal: SqliteJournal, progress: Callable[[int], None] = lambda _: None) -> Verified:
+    """Replay all that is kept and prove every checkpoint; raises JournalDamaged where something does not fit."""
+    damage = journal.damage()
+    if damage:
+        raise JournalDamaged(f"{journal.path} is damaged: {'; '.join(damage)}")
+    checkpoints = list(journal.checkpoints())
+    first = journal.oldest
+    state = State()
+    if first > 1:
+        base = next((c for c in checkpoints if c.sequence == first - 1), None)
+        if base is None:
+            raise JournalDamaged(f"{journal.path} begins at {first}, but has no checkpoint for what came before")
+        state = restore(base)
+    waiting = [c for c in checkpoints if c.sequence >= state.sequence]
+    proved = 0
+    for sequence, event in journal.read(state.sequence):
+        proved += _prove(state, waiting)
+        if sequence != state.sequence + 1:
+            raise JournalDamaged(f"event {state.sequence + 1} is missing: the journal goes on at {sequence}")
+        evolve(state, event)
+        progress(sequence)
+    proved += _prove(state, waiting)
+    if waiting:
+        raise JournalDamaged(f"the checkpoint at {waiting[0].sequence} lies beyond the journal's end")
+    return Verified(state_hash(state), state.sequence - first + 1, first, proved)
+
+
+def _prove(state: State, waiting: list[Checkpoint]) -> int:
+    proved = 0
+    while waiting and waiting[0].sequence == state.sequence:
+        checkpoint = waiting.pop(0)
+        if state_hash(state) != checkpoint.hash or state_hash(restore(checkpoint)) != checkpoint.hash:
+            raise JournalDamaged(f"replay to {state.sequence} does not give the checkpoint's hash {checkpoint.hash}")
+        proved += 1
+    return proved

@@ -1,0 +1,101 @@
+"""Events and checkpoints as bytes: MessagePack, with arrays as extension values.
+
+An array is written as its dtype, its shape and its bytes in little-endian order, so that a journal can be read on any
+machine. Floats are written as they are: a NaN comes back with the same bits, and so with the same state hash.
+
+SCHEMA is the version of everything written. Events of an older version pass through `UPCASTERS` as plain dictionaries
+before they become events; adding a field with a default needs none.
+"""
+
+import struct
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+
+from evenmatch.domain.arrays import Array
+from evenmatch.domain.events import Event
+from evenmatch.errors import JournalDamaged
+
+SCHEMA: Final = 1
+
+UPCASTERS: Final[dict[int, Callable[[dict[str, Any]], dict[str, Any]]]] = {}
+"""Version -> how an event of that version becomes one of the next."""
+
+_ARRAY: Final = 1
+_DTYPES: Final = ("|i1", "|b1", "<i2", "<i4", "<i8", "<u8", "<f8")
+_CODE_OF: Final = {np.dtype(name): code for code, name in enumerate(_DTYPES)}
+_HEADER: Final = struct.Struct("<BBI")
+_MATRIX: Final = struct.Struct("<I")
+
+
+def _pack(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        code = _CODE_OF[value.dtype.newbyteorder("=")]
+        head = _HEADER.pack(code, value.ndim, value.shape[0])
+        if value.ndim == 2:
+            head += _MATRIX.pack(value.shape[1])
+        return msgspec.msgpack.Ext(_ARRAY, head + value.astype(_DTYPES[code], copy=False).tobytes())
+    raise TypeError(f"{type(value)} cannot be written to the journal")
+
+
+def _unpack(code: int, content: memoryview) -> Any:
+    if code != _ARRAY:
+        raise ValueError(f"extension value {code} is not known")
+    kind, dimensions, rows = _HEADER.unpack_from(content)
+    offset = _HEADER.size
+    if dimensions == 2:
+        (columns,) = _MATRIX.unpack_from(content, offset)
+        return np.frombuffer(content, _DTYPES[kind], offset=offset + _MATRIX.size).reshape(rows, columns)
+    return np.frombuffer(content, _DTYPES[kind], offset=offset)
+
+
+def _as_array(kind: type, value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value
+    raise ValueError(f"expected an array, got {kind}")
+
+
+_encoder = msgspec.msgpack.Encoder(enc_hook=_pack)
+_decoder = msgspec.msgpack.Decoder(list[Event], ext_hook=_unpack, dec_hook=_as_array)
+_plain_decoder = msgspec.msgpack.Decoder(ext_hook=_unpack)
+
+
+def encode_events(events: list[Event]) -> bytes:
+    """The events of one commit."""
+    return _encoder.encode(events)
+
+
+def decode_events(body: bytes, schema: int = SCHEMA) -> list[Event]:
+    """The events of one commit, brought up to the present schema."""
+    try:
+        if schema == SCHEMA:
+            return _decoder.decode(body)
+        old = _plain_decoder.decode(body)
+        for version in range(schema, SCHEMA):
+            old = [UPCASTERS[version](event) for event in old]
+        return msgspec.convert(old, list[Event], dec_hook=_as_array)
+    except (msgspec.DecodeError, ValueError, KeyError, struct.error) as error:
+        raise JournalDamaged(f"the events of a commit cannot be read: {error}") from error
+
+
+def encode_content(content: dict[str, Any]) -> bytes:
+    """A checkpoint's content."""
+    return _encoder.encode(content)
+
+
+def decode_content(body: bytes) -> dict[str, Any]:
+    """A checkpoint's content."""
+    try:
+        content = _plain_decoder.decode(body)
+    except (msgspec.DecodeError, ValueError, struct.error) as error:
+        raise JournalDamaged(f"a checkpoint cannot be read: {error}") from error
+    if not isinstance(content, dict):
+        raise JournalDamaged("a checkpoint is not a table of columns")
+    return content
+
+
+def array_of(value: Any) -> Array:
+    """An array out of decoded content, writeable."""
+    return np.array(value)

@@ -1,0 +1,52 @@
+-- The SQLite journal, schema 1. Applied once, to a new file.
+
+-- One row a commit: events `first_sequence` to `last_sequence`, encoded together.
+CREATE TABLE commits (
+    first_sequence INTEGER PRIMARY KEY,
+    last_sequence  INTEGER NOT NULL,
+    at_ms          INTEGER NOT NULL,
+    schema         INTEGER NOT NULL,
+    fence          INTEGER NOT NULL,
+    crc            INTEGER NOT NULL,
+    body           BLOB NOT NULL
+) STRICT;
+
+-- Saved states. The newest is where a restart begins; the oldest is where a shortened journal begins.
+CREATE TABLE checkpoints (
+    sequence INTEGER PRIMARY KEY,
+    hash     TEXT NOT NULL,
+    schema   INTEGER NOT NULL,
+    crc      INTEGER NOT NULL,
+    body     BLOB NOT NULL
+) STRICT;
+
+-- Who a player number stands for. Events hold numbers only.
+CREATE TABLE players (
+    number INTEGER PRIMARY KEY,
+    name   TEXT NOT NULL UNIQUE
+) STRICT;
+
+-- What a ticket brought besides its players.
+CREATE TABLE attributes (
+    ticket INTEGER PRIMARY KEY,
+    body   TEXT NOT NULL
+) STRICT;
+
+-- Tickets and matches that have left the state, for reading.
+CREATE TABLE tickets (
+    ticket INTEGER PRIMARY KEY,
+    body   TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE matches (
+    match INTEGER PRIMARY KEY,
+    body  TEXT NOT NULL
+) STRICT;
+
+-- The owner's number; a commit whose owner has another is turned away.
+CREATE TABLE owner (
+    only  INTEGER PRIMARY KEY CHECK (only = 1),
+    fence INTEGER NOT NULL
+) STRICT;
+
+INSERT INTO owner VALUES (1, 0);

@@ -1,0 +1,136 @@
+"""The in-memory twin of the journal: the same answers, nothing durable. For tests, the lab and embedding."""
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from typing import Any
+
+from evenmatch.domain.events import Event
+from evenmatch.errors import JournalError, JournalStale
+
+from .protocol import Checkpoint, Commit
+
+CHECKPOINTS_KEPT = 2
+
+
+class MemoryStore:
+    """What outlives an owner: hand the same store to the next `MemoryJournal` to restart."""
+
+    def __init__(self) -> None:
+        self.fence = 0
+        self.commits: list[Commit] = []
+        self.checkpoints: list[Checkpoint] = []
+        self.numbers: dict[str, int] = {}
+        self.names: dict[int, str] = {}
+        self.attributes: dict[int, dict[str, Any]] = {}
+        self.tickets: dict[int, dict[str, Any]] = {}
+        self.matches: dict[int, dict[str, Any]] = {}
+
+
+class MemoryJournal:
+    """One ownership of a store."""
+
+    def __init__(self, store: MemoryStore | None = None) -> None:
+        self.store = MemoryStore() if store is None else store
+        self.store.fence += 1
+        self._fence = self.store.fence
+
+    @property
+    def fence(self) -> int:
+        """The number of this ownership."""
+        return self._fence
+
+    @property
+    def oldest(self) -> int:
+        """The first sequence that is still kept."""
+        return self.store.commits[0].first_sequence if self.store.commits else self.last + 1
+
+    @property
+    def last(self) -> int:
+        """The last sequence written."""
+        if self.store.commits:
+            return self.store.commits[-1].last_sequence
+        return self.store.checkpoints[-1].sequence if self.store.checkpoints else 0
+
+    def append(self, commit: Commit) -> None:
+        """Keep a commit."""
+        store = self.store
+        if store.fence != self._fence:
+            raise JournalStale(f"owner {store.fence} has taken over from owner {self._fence}")
+        if commit.first_sequence != self.last + 1:
+            raise JournalError(f"a commit must start at {self.last + 1}, not {commit.first_sequence}")
+        for number, name in commit.names:
+            if name in store.numbers or number in store.names:
+                raise JournalError(f"player {number} or its name is known already")
+        if commit.events:
+            store.commits.append(commit)
+        for number, name in commit.names:
+            store.numbers[name] = number
+            store.names[number] = name
+        store.attributes.update(commit.attributes)
+        store.tickets.update(commit.tickets)
+        store.matches.update(commit.matches)
+
+    def read(self, after: int) -> Iterator[tuple[int, Event]]:
+        """Every event after a sequence, with its own."""
+        for commit in self.store.commits:
+            if commit.last_sequence > after:
+                for sequence, event in enumerate(commit.events, commit.first_sequence):
+                    if sequence > after:
+                        yield sequence, event
+
+    def event(self, sequence: int) -> Event | None:
+        """One event, or None where it is not kept."""
+        commits = self.store.commits
+        index = bisect_right(commits, sequence, key=lambda commit: commit.first_sequence) - 1
+        if index < 0 or commits[index].last_sequence < sequence:
+            return None
+        return commits[index].events[sequence - commits[index].first_sequence]
+
+    def save_checkpoint(self, checkpoint: Checkpoint) -> None:
+        """Keep a saved state."""
+        if self.store.fence != self._fence:
+            raise JournalStale(f"owner {self.store.fence} has taken over from owner {self._fence}")
+        base = self.oldest - 1
+        kept = [c for c in self.store.checkpoints if c.sequence != checkpoint.sequence] + [checkpoint]
+        newest = kept[-CHECKPOINTS_KEPT:]
+        self.store.checkpoints = [c for c in kept if c in newest or c.sequence == base]
+
+    def newest_checkpoint(self) -> Checkpoint | None:
+        """The saved state to start from."""
+        return self.store.checkpoints[-1] if self.store.checkpoints else None
+
+    def archive(self) -> int:
+        """Drop the commits that every checkpoint has behind it; returns how many events went."""
+        if not self.store.checkpoints:
+            return 0
+        base = self.store.checkpoints[0].sequence
+        gone = [commit for commit in self.store.commits if commit.last_sequence <= base]
+        self.store.commits = self.store.commits[len(gone) :]
+        return sum(len(commit.events) for commit in gone)
+
+    def numbers_of(self, names: list[str]) -> dict[str, int]:
+        """The numbers of those players that are known."""
+        return {name: self.store.numbers[name] for name in names if name in self.store.numbers}
+
+    def names_of(self, players: list[int]) -> dict[int, str]:
+        """The names of those players that have one."""
+        return {number: self.store.names[number] for number in players if number in self.store.names}
+
+    def last_player(self) -> int:
+        """The highest player number given out."""
+        return max(self.store.names, default=0)
+
+    def attributes_of(self, ticket: int) -> dict[str, Any]:
+        """The attributes that a ticket brought."""
+        return self.store.attributes.get(ticket, {})
+
+    def finished_ticket(self, ticket: int) -> dict[str, Any] | None:
+        """The record of a ticket that has left the state."""
+        return self.store.tickets.get(ticket)
+
+    def finished_match(self, match: int) -> dict[str, Any] | None:
+        """The record of a match that has left the state."""
+        return self.store.matches.get(match)
+
+    def close(self) -> None:
+        """Nothing to let go of."""

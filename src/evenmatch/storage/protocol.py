@@ -1,0 +1,96 @@
+"""What a journal can do. Synchronous: the live server calls it from the one thread that owns the engine.
+
+- A commit is all or nothing, and follows the last one without a gap. When `append` returns, it is durable.
+- `append` checks the fence: an owner that has been replaced cannot write (I9).
+- Events speak of players by number. Their names, and the attributes of tickets, live in side tables and are written in
+  the same commit as the events that need them; a name can be erased without touching an event.
+- Finished tickets and matches are written to read tables when they leave the state.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import msgspec
+
+from evenmatch.domain.events import Event
+
+
+class Commit(msgspec.Struct, frozen=True, eq=False):
+    """Events that become durable together, with what goes into the side tables for them."""
+
+    first_sequence: int
+    at_ms: int
+    events: list[Event]
+    names: list[tuple[int, str]] = []
+    """player number, name: players never seen before"""
+    attributes: list[tuple[int, dict[str, Any]]] = []
+    """ticket, attributes: of tickets that brought any"""
+    tickets: list[tuple[int, dict[str, Any]]] = []
+    """ticket, record: tickets that leave the state"""
+    matches: list[tuple[int, dict[str, Any]]] = []
+    """match, record: matches that leave the state"""
+
+    @property
+    def last_sequence(self) -> int:
+        """The sequence of its last event."""
+        return self.first_sequence + len(self.events) - 1
+
+
+class Checkpoint(msgspec.Struct, frozen=True):
+    """A saved state: replay goes on from here."""
+
+    sequence: int
+    hash: str
+    body: bytes
+
+
+class Journal(Protocol):
+    """A durable sequence of events and its side tables."""
+
+    @property
+    def fence(self) -> int:
+        """The number of this ownership; every later one is higher."""
+
+    @property
+    def oldest(self) -> int:
+        """The first sequence that is still kept; one past the last where nothing is."""
+
+    @property
+    def last(self) -> int:
+        """The last sequence written, 0 for a new journal."""
+
+    def append(self, commit: Commit) -> None:
+        """Make a commit durable."""
+
+    def read(self, after: int) -> Iterator[tuple[int, Event]]:
+        """Every event after a sequence, with its own."""
+
+    def event(self, sequence: int) -> Event | None:
+        """One event, or None where it is not kept."""
+
+    def save_checkpoint(self, checkpoint: Checkpoint) -> None:
+        """Keep a saved state; older ones that nothing needs are dropped."""
+
+    def newest_checkpoint(self) -> Checkpoint | None:
+        """The saved state to start from."""
+
+    def numbers_of(self, names: list[str]) -> dict[str, int]:
+        """The numbers of those players that are known."""
+
+    def names_of(self, players: list[int]) -> dict[int, str]:
+        """The names of those players that have one."""
+
+    def last_player(self) -> int:
+        """The highest player number given out."""
+
+    def attributes_of(self, ticket: int) -> dict[str, Any]:
+        """The attributes that a ticket brought."""
+
+    def finished_ticket(self, ticket: int) -> dict[str, Any] | None:
+        """The record of a ticket that has left the state."""
+
+    def finished_match(self, match: int) -> dict[str, Any] | None:
+        """The record of a match that has left the state."""
+
+    def close(self) -> None:
+        """Let go of the journal."""

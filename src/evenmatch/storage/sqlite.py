@@ -1,0 +1,374 @@
+"""The journal in one SQLite file: the default, for one machine.
+
+A group of commands is one transaction with one row of events: WAL, synchronous FULL, so a commit costs one fsync and a
+handful of statements however many commands are in it. Rows for the side tables go in by one statement each
+(`json_each`): stepping through them one by one would hand the interpreter lock back and forth for every row.
+
+Who may write is settled twice. A lock file keeps a second server from opening the journal at all; the fence, checked
+inside every commit, turns away an owner that was replaced while it slept (I9). Readers (`read_only`) need neither.
+
+A file that is not ours, is damaged, or was written by a newer evenmatch is refused and left as it is.
+"""
+
+import contextlib
+import fcntl
+import sqlite3
+import zlib
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+from typing import Any, Final, TextIO
+
+import msgspec
+
+from evenmatch.domain.events import Event
+from evenmatch.errors import (
+    JournalBusy,
+    JournalDamaged,
+    JournalError,
+    JournalForeign,
+    JournalNewer,
+    JournalStale,
+    JournalUnavailable,
+)
+
+from .codec import SCHEMA, decode_events, encode_events
+from .memory import CHECKPOINTS_KEPT
+from .protocol import Checkpoint, Commit
+
+APPLICATION_ID: Final = 0x65766D31  # "evm1"
+_HEADER: Final = b"SQLite format 3\x00"
+
+
+@contextlib.contextmanager
+def _said_clearly(path: Path) -> Iterator[None]:
+    """Turn SQLite's errors into ours."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+            raise JournalDamaged(
+                f"{path} is damaged: {error}. Restore it from a backup; it was left as it is"
+            ) from error
+        if code == sqlite3.SQLITE_FULL:
+            raise JournalUnavailable(f"the disk under {path} is full; free some space") from error
+        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise JournalUnavailable(f"{path} is locked by another program ({error})") from error
+        raise JournalUnavailable(f"{path} cannot be used: {error}") from error
+
+
+def _crc(body: bytes) -> int:
+    return zlib.crc32(body)
+
+
+class SqliteJournal:
+    """One ownership of a journal file; with `read_only`, a look at it."""
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        self.path = path
+        self._fence = 0
+        self._lock: TextIO | None = None
+        _check_file(path, read_only)
+        with _said_clearly(path):
+            if not read_only:
+                self._lock = _take_lock(path)
+            try:
+                mode = "ro" if read_only else "rwc"
+                self._db = sqlite3.connect(
+                    f"{path.resolve().as_uri()}?mode={mode}",
+                    uri=True,
+                    isolation_level=None,
+                    check_same_thread=False,
+                    timeout=5.0,
+                )
+                self._open(read_only)
+            except BaseException:
+                self._unlock()
+                raise
+
+    def _open(self, read_only: bool) -> None:
+        db = self._db
+        if not read_only and not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            self._create()
+        if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+            raise JournalForeign(f"{self.path} is an SQLite file, but not an evenmatch journal; choose another --db")
+        schema = db.execute("PRAGMA user_version").fetchone()[0]
+        if schema > SCHEMA:
+            raise JournalNewer(
+                f"{self.path} was written by a newer evenmatch (schema {schema}; this one knows up to {SCHEMA}): upgrade"
+            )
+        if not read_only:
+            db.execute("PRAGMA journal_mode = WAL")
+            db.execute("PRAGMA synchronous = FULL")
+            db.execute("UPDATE owner SET fence = fence + 1")
+        self._fence = db.execute("SELECT fence FROM owner").fetchone()[0]
+        row = db.execute("SELECT last_sequence FROM commits ORDER BY first_sequence DESC LIMIT 1").fetchone()
+        saved = db.execute("SELECT max(sequence) FROM checkpoints").fetchone()[0]
+        self._last: int = row[0] if row else (saved or 0)
+
+    def _create(self) -> None:
+        script = resources.files(__package__).joinpath("journal.sql").read_text("utf-8")
+        self._db.executescript(
+            f"BEGIN IMMEDIATE; {script} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA}; COMMIT;"
+        )
+
+    @property
+    def fence(self) -> int:
+        """The number of this ownership."""
+        return self._fence
+
+    @property
+    def oldest(self) -> int:
+        """The first sequence that is still kept."""
+        with _said_clearly(self.path):
+            row = self._db.execute("SELECT min(first_sequence) FROM commits").fetchone()
+        return int(row[0]) if row[0] is not None else self._last + 1
+
+    @property
+    def last(self) -> int:
+        """The last sequence written."""
+        return self._last
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """A fenced transaction, undone on any failure."""
+        db = self._db
+        with _said_clearly(self.path):
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                fence = db.execute("SELECT fence FROM owner").fetchone()[0]
+                if fence != self._fence:
+                    raise JournalStale(f"owner {fence} has taken {self.path} over from owner {self._fence}")
+                yield db
+                db.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):  # SQLite may have rolled back by itself
+                    db.execute("ROLLBACK")
+                raise
+
+    def append(self, commit: Commit) -> None:
+        """Make a commit durable."""
+        if commit.first_sequence != self._last + 1:
+            raise JournalError(f"a commit must start at {self._last + 1}, not {commit.first_sequence}")
+        body = encode_events(commit.events)
+        with self._transaction() as db:
+            if commit.events:
+                db.execute(
+                    "INSERT INTO commits VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    (commit.first_sequence, commit.last_sequence, commit.at_ms, SCHEMA, self._fence, _crc(body), body),
+                )
+            for sql, rows in (
+                ("INSERT INTO players", commit.names),
+                ("INSERT OR REPLACE INTO attributes", commit.attributes),
+                ("INSERT OR REPLACE INTO tickets", commit.tickets),
+                ("INSERT OR REPLACE INTO matches", commit.matches),
+            ):
+                if rows:
+                    db.execute(
+                        f"{sql} SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?)",
+                        (msgspec.json.encode(rows).decode(),),
+                    )
+        self._last = commit.last_sequence
+
+    def _commits(self, after: int) -> Iterator[tuple[int, list[Event]]]:
+        with _said_clearly(self.path):
+            rows = self._db.execute(
+                "SELECT first_sequence, last_sequence, schema, crc, body FROM commits"
+                " WHERE last_sequence > ? AND first_sequence >= coalesce("
+                "   (SELECT max(first_sequence) FROM commits WHERE first_sequence <= ?), 0) ORDER BY first_sequence",
+                (after, after),
+            )
+            for first, last, schema, crc, body in rows:
+                yield first, self._events(first, last, schema, crc, body)
+
+    def _events(self, first: int, last: int, schema: int, crc: int, body: bytes) -> list[Event]:
+        if _crc(body) != crc:
+            raise JournalDamaged(f"{self.path}: the commit at sequence {first} is not what was written (checksum)")
+        events = decode_events(body, schema)
+        if len(events) != last - first + 1:
+            raise JournalDamaged(f"{self.path}: the commit at sequence {first} holds {len(events)} events")
+        return events
+
+    def read(self, after: int) -> Iterator[tuple[int, Event]]:
+        """Every event after a sequence, with its own."""
+        expected = None
+        for first, events in self._commits(after):
+            if expected is not None and first != expected:
+                raise JournalDamaged(f"{self.path}: events {expected} to {first - 1} are missing")
+            expected = first + len(events)
+            for sequence, event in enumerate(events, first):
+                if sequence > after:
+                    yield sequence, event
+
+    def event(self, sequence: int) -> Event | None:
+        """One event, or None where it is not kept."""
+        with _said_clearly(self.path):
+            row = self._db.execute(
+                "SELECT first_sequence, last_sequence, schema, crc, body FROM commits"
+                " WHERE first_sequence <= ? ORDER BY first_sequence DESC LIMIT 1",
+                (sequence,),
+            ).fetchone()
+        if row is None or row[1] < sequence:
+            return None
+        events = self._events(*row)
+        return events[sequence - int(row[0])]
+
+    def save_checkpoint(self, checkpoint: Checkpoint) -> None:
+        """Keep a saved state; older ones that nothing needs are dropped."""
+        base = self.oldest - 1
+        with self._transaction() as db:
+            db.execute(
+                "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?)",
+                (checkpoint.sequence, checkpoint.hash, SCHEMA, _crc(checkpoint.body), checkpoint.body),
+            )
+            db.execute(
+                "DELETE FROM checkpoints WHERE sequence <> ? AND sequence NOT IN"
+                " (SELECT sequence FROM checkpoints ORDER BY sequence DESC LIMIT ?)",
+                (base, CHECKPOINTS_KEPT),
+            )
+
+    def checkpoints(self, order: str = "ASC") -> Iterator[Checkpoint]:
+        """The saved states, oldest first."""
+        with _said_clearly(self.path):
+            for sequence, digest, crc, body in self._db.execute(
+                f"SELECT sequence, hash, crc, body FROM checkpoints ORDER BY sequence {order}"
+            ):
+                if _crc(body) != crc:
+                    raise JournalDamaged(
+                        f"{self.path}: the checkpoint at {sequence} is not what was written (checksum)"
+                    )
+                yield Checkpoint(sequence, digest, body)
+
+    def newest_checkpoint(self) -> Checkpoint | None:
+        """The saved state to start from."""
+        return next(self.checkpoints("DESC LIMIT 1"), None)
+
+    def numbers_of(self, names: list[str]) -> dict[str, int]:
+        """The numbers of those players that are known."""
+        with _said_clearly(self.path):
+            return dict(
+                self._db.execute(
+                    "SELECT name, number FROM players WHERE name IN (SELECT value FROM json_each(?))",
+                    (msgspec.json.encode(names).decode(),),
+                )
+            )
+
+    def names_of(self, players: list[int]) -> dict[int, str]:
+        """The names of those players that have one."""
+        with _said_clearly(self.path):
+            return dict(
+                self._db.execute(
+                    "SELECT number, name FROM players WHERE number IN (SELECT value FROM json_each(?))",
+                    (msgspec.json.encode(players).decode(),),
+                )
+            )
+
+    def last_player(self) -> int:
+        """The highest player number given out."""
+        with _said_clearly(self.path):
+            return int(self._db.execute("SELECT coalesce(max(number), 0) FROM players").fetchone()[0])
+
+    def attributes_of(self, ticket: int) -> dict[str, Any]:
+        """The attributes that a ticket brought."""
+        return self._record("SELECT body FROM attributes WHERE ticket = ?", ticket) or {}
+
+    def finished_ticket(self, ticket: int) -> dict[str, Any] | None:
+        """The record of a ticket that has left the state."""
+        return self._record("SELECT body FROM tickets WHERE ticket = ?", ticket)
+
+    def finished_match(self, match: int) -> dict[str, Any] | None:
+        """The record of a match that has left the state."""
+        return self._record("SELECT body FROM matches WHERE match = ?", match)
+
+    def _record(self, sql: str, number: int) -> dict[str, Any] | None:
+        with _said_clearly(self.path):
+            row = self._db.execute(sql, (number,)).fetchone()
+        return None if row is None else msgspec.json.decode(row[0], type=dict[str, Any])
+
+    def archive(self, target: Path) -> int:
+        """Move the commits that every checkpoint has behind it into a file of their own; returns how many events went.
+
+        Safe while a server runs: it never reads that far back to recover.
+        """
+        with _said_clearly(self.path):
+            base = self._db.execute("SELECT min(sequence) FROM checkpoints").fetchone()[0]
+        if base is None:
+            return 0
+        moved = 0
+        with SqliteJournal(target) as other, _said_clearly(target):
+            start = self.oldest
+            if other.last == 0:
+                other._last = start - 1
+            if other.last + 1 < start:
+                raise JournalError(f"{target} ends at {other.last}, but {self.path} begins at {start}: not its archive")
+            rows = self._db.execute(
+                "SELECT * FROM commits WHERE last_sequence <= ? AND first_sequence > ? ORDER BY 1", (base, other.last)
+            )
+            while chunk := rows.fetchmany(1_000):
+                with other._transaction() as db:
+                    db.executemany("INSERT INTO commits VALUES (?, ?, ?, ?, ?, ?, ?)", chunk)
+                moved += sum(row[1] - row[0] + 1 for row in chunk)
+        with _said_clearly(self.path):
+            self._db.execute("DELETE FROM commits WHERE last_sequence <= ?", (base,))
+        return moved
+
+    def damage(self) -> list[str]:
+        """What SQLite itself finds wrong with the file; empty = nothing."""
+        with _said_clearly(self.path):
+            found = [str(row[0]) for row in self._db.execute("PRAGMA integrity_check(10)")]
+        return [] if found == ["ok"] else found
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with contextlib.suppress(sqlite3.Error):
+            self._db.close()
+        self._unlock()
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def __enter__(self) -> "SqliteJournal":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _check_file(path: Path, read_only: bool) -> None:
+    """Refuse what is plainly not a journal before SQLite touches it."""
+    try:
+        if path.is_dir():
+            raise JournalForeign(f"{path} is a folder; name a file")
+        if path.exists():
+            with path.open("rb") as file:
+                head = file.read(len(_HEADER))
+            if head and head != _HEADER:
+                raise JournalForeign(f"{path} is not an evenmatch journal; choose another file. It was left as it is")
+            if not head and read_only:
+                raise JournalForeign(f"{path} is empty: there is no journal in it")
+        elif read_only:
+            raise JournalUnavailable(f"there is no file {path}")
+        elif not path.parent.is_dir():
+            raise JournalUnavailable(f"there is no folder {path.parent} to put {path.name} in; make it first")
+    except OSError as error:
+        raise JournalUnavailable(f"{path} cannot be opened: {error.strerror}") from error
+
+
+def _take_lock(path: Path) -> TextIO:
+    """Hold the lock file next to the journal for as long as we own it."""
+    lock_path = path.with_name(path.name + ".lock")
+    try:
+        lock = lock_path.open("w")
+    except OSError as error:
+        raise JournalUnavailable(f"{lock_path} cannot be written: {error.strerror}") from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        lock.close()
+        raise JournalBusy(
+            f"another evenmatch is serving {path}; stop it first, or give this one its own file with --db"
+        ) from error
+    return lock
