@@ -1,1 +1,65 @@
-"""Room."""
+"""The command line: one file a verb; each parses, calls one function and prints."""
+
+import sys
+
+from cyclopts import App
+
+from evenmatch import __version__
+
+app = App(
+    name="evenmatch",
+    help="A matchmaker for online games.",
+    version=__version__,
+    help_on_error=False,
+)
+journal = App(name="journal", help="Look into a server's journal.")
+bench = App(name="bench", help="Measure, side by side with a baseline in the same run.")
+
+# Named by string, so that `evenmatch --help` imports none of them.
+app.command("evenmatch.cli.serve:serve", name="serve", help="Run the live server until Ctrl-C.")
+app.command(
+    "evenmatch.cli.check:check",
+    name="check",
+    help="Look a queues.toml over: show its queues, or everything that is wrong with it.",
+)
+app.command(
+    "evenmatch.cli.watch:watch", name="watch", help="Follow tickets over their WebSockets until their story is over."
+)
+app.command(journal)
+journal.command("evenmatch.cli.journal:show", name="show", help="Print a journal's events, one a line.")
+journal.command(
+    "evenmatch.cli.journal:verify",
+    name="verify",
+    help="Replay a journal, prove every checkpoint and print the state hash.",
+)
+journal.command(
+    "evenmatch.cli.journal:archive",
+    name="archive",
+    help="Move events that no restart needs any more into a file of their own.",
+)
+app.command(bench)
+bench.command(
+    "evenmatch.cli.bench:engine",
+    name="engine",
+    help="Joins a second through the engine in memory, and bytes a waiting ticket.",
+)
+bench.command(
+    "evenmatch.cli.bench:service",
+    name="service",
+    help="Durable joins a second over real sockets, beside a bare ASGI echo.",
+)
+bench.command("evenmatch.cli.bench:restart", name="restart", help="Time to ready after a million journal events.")
+
+
+def main() -> None:
+    """Run the command line; an expected mistake ends with one clear line and status 2."""
+    from evenmatch.errors import EvenmatchError
+
+    try:
+        app()
+    except EvenmatchError as error:
+        print(f"evenmatch: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+    except BrokenPipeError:
+        sys.stderr.close()
+        raise SystemExit(0) from None

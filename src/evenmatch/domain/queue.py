@@ -72,7 +72,7 @@ class QueueSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     name: str
     format: Format = Format()
-    matcher: MatcherSpec = MatcherSpec()
+    matcher: MatcherSpec = msgspec.field(default_factory=MatcherSpec)
     wave: WaveSpec = WaveSpec()
     ready_check: ReadyCheckSpec | None = None
     ticket: TicketSpec = TicketSpec()

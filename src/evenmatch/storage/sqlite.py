@@ -65,16 +65,18 @@ def _crc(body: bytes) -> int:
 class SqliteJournal:
     """One ownership of a journal file; with `read_only`, a look at it."""
 
-    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+    def __init__(self, path: Path, *, read_only: bool = False, own: bool = True) -> None:
+        """`own=False`: work on a journal beside its owner, without taking it over (see `archive`)."""
+        own = own and not read_only
         self.path = path
         self._fence = 0
         self._lock: TextIO | None = None
-        _check_file(path, read_only)
+        _check_file(path, read_only=not own)
         with _said_clearly(path):
-            if not read_only:
+            if own:
                 self._lock = _take_lock(path)
             try:
-                mode = "ro" if read_only else "rwc"
+                mode = "ro" if read_only else "rwc" if own else "rw"
                 self._db = sqlite3.connect(
                     f"{path.resolve().as_uri()}?mode={mode}",
                     uri=True,
@@ -82,14 +84,14 @@ class SqliteJournal:
                     check_same_thread=False,
                     timeout=5.0,
                 )
-                self._open(read_only)
+                self._open(own)
             except BaseException:
                 self._unlock()
                 raise
 
-    def _open(self, read_only: bool) -> None:
+    def _open(self, own: bool) -> None:
         db = self._db
-        if not read_only and not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        if own and not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             self._create()
         if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
             raise JournalForeign(f"{self.path} is an SQLite file, but not an evenmatch journal; choose another --db")
@@ -98,7 +100,7 @@ class SqliteJournal:
             raise JournalNewer(
                 f"{self.path} was written by a newer evenmatch (schema {schema}; this one knows up to {SCHEMA}): upgrade"
             )
-        if not read_only:
+        if own:
             db.execute("PRAGMA journal_mode = WAL")
             db.execute("PRAGMA synchronous = FULL")
             db.execute("UPDATE owner SET fence = fence + 1")

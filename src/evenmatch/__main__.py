@@ -1,0 +1,5 @@
+"""python -m evenmatch"""
+
+from evenmatch.cli import main
+
+main()

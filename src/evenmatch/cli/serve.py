@@ -1,0 +1,62 @@
+"""evenmatch serve: run the live server."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from cyclopts import Parameter
+from rich.console import Console
+from rich.markup import escape
+
+from evenmatch import config, wiring
+from evenmatch.domain.queue import QueueSpec
+from evenmatch.settings import Settings, from_environment
+
+
+def serve(
+    *,
+    config_file: Annotated[Path | None, Parameter(name="--config")] = None,
+    db: Path | None = None,
+    host: str | None = None,
+    port: int | None = None,
+) -> None:
+    """Run the live server until Ctrl-C.
+
+    Parameters
+    ----------
+    config_file
+        queues.toml; without it the built-in queues duel and team5 are open.
+    db
+        The journal's file. Default: evenmatch.db in this folder.
+    host
+        The address to listen on. Default: 127.0.0.1.
+    port
+        The port to listen on; 0 = any free one. Default: 8750.
+    """
+    settings = from_environment(os.environ)
+    given = {"db": db, "host": host, "port": port}
+    settings = msgspec.structs.replace(settings, **{key: value for key, value in given.items() if value is not None})
+    specs = config.builtin() if config_file is None else config.load(config_file)
+    wiring.serve(settings, specs, lambda url: _greet(url, specs, settings))
+
+
+def _greet(url: str, specs: tuple[QueueSpec, ...], settings: Settings) -> None:
+    console = Console(highlight=False, soft_wrap=True)
+    queue = specs[0]
+    console.print(f"[bold green]evenmatch[/] is at [bold]{escape(url)}[/]  (documentation: {escape(url)}/docs)")
+    for spec in specs:
+        check = f"ready check {spec.ready_check.timeout_s:g} s" if spec.ready_check else "no ready check"
+        console.print(
+            f"  queue [cyan]{escape(spec.name)}[/]: {spec.format}, {escape(spec.matcher.name)}, "
+            f"a wave every {spec.wave.every_s:g} s, {check}"
+        )
+    console.print(f"  journal: {escape(str(settings.db))}\n")
+    console.print("Try it, in another terminal:")
+    attributes = ', "attributes": {' + ", ".join(f'"{name}": "1"' for name in queue.require_equal) + "}"
+    for number in range(queue.format.seats if queue.format.seats <= 4 else 2):
+        name, rating = ("ann", "ben", "cat", "dan")[number], (1520, 1480, 1500, 1510)[number]
+        body = f'{{"players": [{{"id": "{name}", "rating": {rating}}}]{attributes if queue.require_equal else ""}}}'
+        console.print(f"  [green]curl {escape(url)}/v1/queues/{queue.name}/tickets -d '{escape(body)}'[/]")
+    console.print("and see them get their match over a WebSocket (--accept answers the ready check for them):")
+    console.print(f"  [green]evenmatch watch TICKET TICKET --accept --url {escape(url)}[/]\n")

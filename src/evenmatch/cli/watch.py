@@ -1,0 +1,116 @@
+"""evenmatch watch: follow tickets over their WebSockets, in a terminal."""
+
+import json
+import sys
+import threading
+import urllib.error
+import urllib.request
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+from rich.console import Console
+from rich.markup import escape
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import connect
+
+from evenmatch.errors import EvenmatchError
+
+_COLOURS = {
+    "queued": "cyan",
+    "proposed": "yellow",
+    "accepted": "green",
+    "matched": "bold green",
+    "requeued": "yellow",
+    "cancelled": "red",
+    "expired": "red",
+}
+
+
+class NoServer(EvenmatchError):
+    """No evenmatch answers there."""
+
+
+def watch(
+    *tickets: Annotated[str, Parameter(required=True)],
+    url: str = "http://127.0.0.1:8750",
+    accept: bool = False,
+    after: int = 0,
+) -> None:
+    """Follow tickets until their story is over.
+
+    Parameters
+    ----------
+    tickets
+        One or more ticket ids, such as t-000000000001.
+    url
+        Where the server is.
+    accept
+        Accept proposals for all players of these tickets.
+    after
+        Leave out events up to this sequence.
+    """
+    failures: list[str] = []
+    threads = [
+        threading.Thread(target=_follow, args=(url.rstrip("/"), ticket, accept, after, failures), daemon=True)
+        for ticket in tickets
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        for thread in threads:
+            thread.join()
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+    if failures:
+        print("\n".join(f"evenmatch: {failure}" for failure in failures), file=sys.stderr)
+        raise SystemExit(2)
+
+
+def _follow(url: str, ticket: str, accept: bool, after: int, failures: list[str]) -> None:
+    console = Console(highlight=False, soft_wrap=True)
+    address = "ws" + url.removeprefix("http") + f"/v1/tickets/{ticket}/events?after={after}"
+    try:
+        with connect(address) as socket:
+            for text in socket:
+                event = json.loads(text)
+                console.print(_line(event))
+                if accept and event["type"] == "proposed":
+                    _accept_all(url, ticket, event["proposal"]["id"])
+    except ConnectionClosed as closed:
+        code = closed.rcvd.code if closed.rcvd else None
+        if code != 1000:
+            reason = closed.rcvd.reason if closed.rcvd else "the connection was lost"
+            failures.append(f"{ticket}: closed with {code}: {reason}")
+    except (OSError, InvalidStatus) as error:
+        failures.append(f"no evenmatch answers at {url} ({error}); start one with `evenmatch serve`, or give --url")
+
+
+def _line(event: dict[str, Any]) -> str:
+    colour = _COLOURS.get(event["type"], "white")
+    said = f"[dim]{event['sequence']:>8}[/] {escape(event['ticket'])} [{colour}]{event['type']:<9}[/] {event['queue']}"
+    if event.get("match"):
+        teams = " [dim]vs[/] ".join(escape(", ".join(team["players"])) for team in event["match"]["teams"])
+        quality = event["match"]["quality"]
+        even = "" if quality is None else f", {quality:.0%} even"
+        said += f"  {escape(event['match']['id'])}: {teams}{even}"
+    elif event["type"] == "accepted":
+        said += f"  {escape(event['player'])} accepted, {event['pending']} to go"
+    elif event.get("proposal"):
+        said += f"  {escape(event['proposal']['id'])}, {event['proposal']['timeout_ms'] / 1000:g} s to accept"
+    elif event.get("cause"):
+        said += f"  {event['cause']}"
+    return said
+
+
+def _accept_all(url: str, ticket: str, proposal: str) -> None:
+    with urllib.request.urlopen(f"{url}/v1/tickets/{ticket}", timeout=10) as answer:
+        players = [player["id"] for player in json.load(answer)["ticket"]["players"]]
+    for player in players:
+        body = json.dumps({"player": player}).encode()
+        request = urllib.request.Request(f"{url}/v1/proposals/{proposal}/accept", body, method="POST")
+        try:
+            urllib.request.urlopen(request, timeout=10).close()
+        except urllib.error.HTTPError as refused:
+            with refused:
+                if refused.code not in (409, 410):  # accepted before, or over by now: the story will tell
+                    raise

@@ -1,0 +1,349 @@
+"""queues.toml -> QueueSpec.
+
+Whoever writes the file should need nothing but the answer to mend it. So every mistake says where it is (file, line,
+full key), what is wrong, what would be right and, for a key that nobody knows, which one was probably meant; and all
+mistakes are told at once. Keys and kinds are read off the structs of `domain/queue.py`: a field there is a key here.
+
+tomllib keeps no positions. `_lines_of_keys` finds them by cutting the text into statements, each the fewest lines that
+are TOML by themselves, and asking tomllib which keys each one sets.
+"""
+
+import difflib
+import math
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import msgspec
+import tomli_w
+
+from evenmatch.domain.queue import Format, MatcherSpec, QueueSpec, ReadyCheckSpec, rule_broken
+from evenmatch.errors import ConfigError, MatcherError
+from evenmatch.matchers import registry
+
+__all__ = ["builtin", "load", "parse", "to_toml"]
+
+Key: TypeAlias = tuple[str, ...]
+Tell: TypeAlias = Callable[[Key, str], None]
+"""Notes a mistake: where, and what."""
+
+_POSITION: Final = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+_BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
+_SHOWN_MAX: Final = 60
+INTEGER_MAX: Final = 2**63 - 1
+
+_QUEUE_FIELDS: Final = {field.name: field for field in msgspec.structs.fields(QueueSpec) if field.name != "name"}
+_SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
+    name: ReadyCheckSpec if name == "ready_check" else field.type
+    for name, field in _QUEUE_FIELDS.items()
+    if name != "require_equal"
+}
+_ELSEWHERE: Final = {
+    field.name: f"{section}.{field.name}"
+    for section, kind in _SECTIONS.items()
+    if kind is not MatcherSpec
+    for field in msgspec.structs.fields(kind)
+}
+"""Keys of a queue's tables, for those who wrote them one level too high."""
+
+
+def builtin() -> tuple[QueueSpec, ...]:
+    """The queues that open when no file names any."""
+    return (
+        QueueSpec("duel", Format(teams=2, size=1), ready_check=ReadyCheckSpec(timeout_s=20.0)),
+        QueueSpec("team5", Format(teams=2, size=5), ready_check=ReadyCheckSpec(timeout_s=20.0)),
+    )
+
+
+def load(path: Path) -> tuple[QueueSpec, ...]:
+    """The queues of a file, in its order; a ConfigError tells everything that is wrong with it."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise ConfigError(f"{path}: there is no such file") from None
+    except IsADirectoryError:
+        raise ConfigError(f"{path}: this is a directory: name a TOML file in it") from None
+    except (OSError, ValueError) as problem:  # ValueError: a NUL in the name
+        why = problem.strerror if isinstance(problem, OSError) and problem.strerror else str(problem)
+        raise ConfigError(f"{path}: the file cannot be read: {why}") from None
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        line = content.count(b"\n", 0, problem.start) + 1
+        raise ConfigError(
+            f"{path}:{line}: byte 0x{problem.object[problem.start]:02x} is not UTF-8: save the file as UTF-8 text"
+        ) from None
+    return parse(text, str(path))
+
+
+def parse(text: str, source: str) -> tuple[QueueSpec, ...]:
+    """The queues of a TOML text, in its order; `source` names the text in mistakes."""
+    document = _document(text, source)
+    found: list[tuple[Key, str]] = []
+
+    def tell(key: Key, what: str) -> None:
+        found.append((key, what))
+
+    _integers_fit(document, (), tell)
+    specs = () if found else _queues(document, tell)
+    if not found and not specs:
+        raise ConfigError(f"{source}: queues: there are none: add a table such as [queues.duel]")
+    if found:
+        lines = _lines_of_keys(text)
+        placed = [(_line(lines, key), key, what) for key, what in found]
+        placed.sort(key=lambda mistake: mistake[0])
+        raise ConfigError(
+            "\n".join(f"{source}:{line}: {_dotted(key)}: {what}" for line, key, what in placed),
+        )
+    return specs
+
+
+def to_toml(specs: Iterable[QueueSpec]) -> str:
+    """The text that `parse` reads as these queues."""
+    queues: dict[str, Any] = {}
+    for spec in specs:
+        if spec.name in queues:
+            raise ConfigError(f"queues.{spec.name}: two queues have this name")
+        if "name" in spec.matcher.parameters:
+            raise ConfigError(f"queues.{spec.name}.matcher: a parameter called 'name' cannot be written")
+        table = msgspec.to_builtins(spec)
+        del table["name"]
+        table["matcher"] = {"name": spec.matcher.name, **table["matcher"]["parameters"]}
+        queues[spec.name] = _without_none(table)
+    return tomli_w.dumps({"queues": queues})
+
+
+def _without_none(table: dict[str, Any]) -> dict[str, Any]:
+    """TOML has no null: what is None is left out, which reads as None."""
+    return {
+        key: _without_none(value) if isinstance(value, dict) else value
+        for key, value in table.items()
+        if value is not None
+    }
+
+
+def _document(text: str, source: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except ValueError as problem:  # TOMLDecodeError, or an integer too long for Python to read
+        what = str(problem)
+        position = _POSITION.search(what)
+        if position is None:
+            raise ConfigError(f"{source}: not TOML: {what}") from None
+        last = text.rstrip("\n").split("\n")
+        line, column = position.groups(default="")
+        at = f"{line}:{column}" if line else f"{len(last)}:{len(last[-1]) + 1}"
+        raise ConfigError(f"{source}:{at}: not TOML: {what[: position.start()]}") from None
+    except RecursionError:
+        raise ConfigError(f"{source}: not usable: arrays or tables stand too deep in each other") from None
+
+
+def _integers_fit(value: object, key: Key, tell: Tell) -> None:
+    """Tells every integer beyond the 64 bits that TOML promises and the journal can hold."""
+    match value:
+        case dict():
+            for name, inner in value.items():
+                _integers_fit(inner, (*key, name), tell)
+        case list():
+            for inner in value:
+                _integers_fit(inner, key, tell)
+        case int() if abs(value) > INTEGER_MAX:
+            tell(key, f"{_shown(value)} does not fit: use one from -{INTEGER_MAX} to {INTEGER_MAX}")
+
+
+def _queues(document: dict[str, Any], tell: Tell) -> tuple[QueueSpec, ...]:
+    _known(document, ("queues",), (), tell)
+    queues = document.get("queues", {})
+    if not isinstance(queues, dict):
+        tell(("queues",), f"{_shown(queues)} is not a table: write one table a queue, such as [queues.duel]")
+        return ()
+    return tuple(_queue(name, table, tell) for name, table in queues.items())
+
+
+def _queue(name: str, table: object, tell: Tell) -> QueueSpec:
+    """A queue's spec; where its table is mistaken, that is told and the default stands in, so that reading goes on."""
+    key = ("queues", name)
+    spec = QueueSpec(name)
+    if not isinstance(table, dict):
+        tell(key, f"{_shown(table)} is not a table: write [{_dotted(key)}]")
+        return spec
+    _known(table, _QUEUE_FIELDS, key, tell, elsewhere=_ELSEWHERE)
+    parts: dict[str, Any] = {}
+    for section, kind in _SECTIONS.items():
+        if section in table:
+            read = _matcher if kind is MatcherSpec else _section
+            value = read(kind, table[section], (*key, section), tell)
+            if value is not None:
+                parts[section] = value
+    if "require_equal" in table:
+        parts["require_equal"] = _names(table["require_equal"], (*key, "require_equal"), tell)
+    return _rules_kept(msgspec.structs.replace(spec, **parts), key, tell)
+
+
+def _rules_kept(spec: QueueSpec, key: Key, tell: Tell) -> QueueSpec:
+    """The spec, with a default for every part that breaks a rule: `rule_broken` tells one rule at a time."""
+    defaults = QueueSpec("queue")
+    while broken := rule_broken(spec):
+        where, what = broken
+        part, *rest = where.split(".")
+        tell(key if part == "name" else (*key, part, *rest), what)
+        if getattr(spec, part) == getattr(defaults, part):
+            break  # a rule between two parts: the default of one does not mend it
+        spec = msgspec.structs.replace(spec, **{part: getattr(defaults, part)})
+    return spec
+
+
+def _section(kind: type[msgspec.Struct], table: object, key: Key, tell: Tell) -> msgspec.Struct | None:
+    """A table of a queue as its struct, or None where it is mistaken."""
+    fields = {field.name: field for field in msgspec.structs.fields(kind)}
+    if not isinstance(table, dict):
+        example = next(iter(fields.values()))
+        shown = f"{key[-1]} = {{ {example.name} = {_shown(example.default)} }}"
+        tell(key, f"{_shown(table)} is not a table: write one such as {shown}")
+        return None
+    mistakes = 0
+
+    def told(where: Key, what: str) -> None:
+        nonlocal mistakes
+        mistakes += 1
+        tell(where, what)
+
+    _known(table, fields, key, told)
+    values = {}
+    for name, field in fields.items():
+        if name in table:
+            wrong = _wrong_kind(table[name], field)
+            if wrong:
+                told((*key, name), wrong)
+            else:
+                values[name] = float(table[name]) if field.type is float else table[name]
+    return None if mistakes else kind(**values)
+
+
+def _matcher(kind: type[msgspec.Struct], table: object, key: Key, tell: Tell) -> msgspec.Struct | None:
+    """The matcher's table: its name, and whatever else stands there is a parameter."""
+    example = f'write one such as {{ name = "{MatcherSpec().name}" }}'
+    if not isinstance(table, dict):
+        tell(key, f"{_shown(table)} is not a table: {example}")
+        return None
+    name = table.get("name")
+    if not isinstance(name, str):
+        what = "the table names no matcher" if name is None else f"{_shown(name)} is not a matcher's name"
+        tell(key if name is None else (*key, "name"), f"{what}: {example}")
+        return None
+    parameters = {parameter: value for parameter, value in table.items() if parameter != "name"}
+    try:
+        registry.build(name, parameters)
+    except MatcherError as problem:
+        tell(key, str(problem))
+        return None
+    return kind(name, parameters)
+
+
+def _names(value: object, key: Key, tell: Tell) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        tell(key, f'{_shown(value)} is not an array: write the attributes\' names, such as ["region"]')
+        return ()
+    for position, name in enumerate(value):
+        if not isinstance(name, str):
+            tell(
+                key,
+                f'entry {position + 1}, {_shown(name)}, is not a string: write an attribute\'s name, such as "region"',
+            )
+            return ()
+    return tuple(value)
+
+
+def _wrong_kind(value: object, field: msgspec.structs.FieldInfo) -> str:
+    """What is wrong with the kind of a value, and what would be right; empty where it fits the field."""
+    such_as = f"such as {_shown(field.default)}"
+    if field.type is float:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return f"{_shown(value)} is not a number: use one {such_as}"
+        return "" if math.isfinite(value) else f"{_shown(value)} is not a finite number: use one {such_as}"
+    if field.type is int:
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        return "" if whole else f"{_shown(value)} is not a whole number: use one {such_as}"
+    assert field.type == bool | None, f"no kind of TOML value is known for {field.name}"
+    return "" if isinstance(value, bool) else f"{_shown(value)} is neither true nor false"
+
+
+def _known(
+    table: Mapping[str, object], known: Iterable[str], key: Key, tell: Tell, elsewhere: Mapping[str, str] | None = None
+) -> None:
+    """Tells every key of a table that nobody knows, with the one that was probably meant."""
+    names = list(known)
+    where = f"in {_dotted(key)}" if key else "at the top"
+    for name in table:
+        if name in names:
+            continue
+        near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+        meant = (elsewhere or {}).get(name) or (near[0] if near else "")
+        guess = f": did you mean {meant!r}?" if meant else ";"
+        tell((*key, name), f"unknown key {name!r} {where}{guess} known keys: {', '.join(names)}")
+
+
+def _shown(value: object) -> str:
+    """A value as a TOML file would have it, cut short."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case str():
+            text = f'"{value}"' if value.isprintable() and '"' not in value else repr(value)
+        case dict():
+            return "a table"
+        case list():
+            return "an array"
+        case int() if abs(value) > INTEGER_MAX:
+            return "an integer of many digits"  # Python refuses to write the longest
+        case _:
+            text = str(value)
+    return text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}..."
+
+
+def _dotted(key: Key) -> str:
+    return ".".join(part if _BARE_KEY.fullmatch(part) else _shown(part) for part in key)
+
+
+def _lines_of_keys(text: str) -> dict[Key, int]:
+    """Key -> the line, from 1, of the statement that first sets it. The text is TOML."""
+    lines: dict[Key, int] = {}
+    table: Key = ()
+    statement, first = "", 1
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not statement:
+            first = number
+        statement += line + "\n"
+        try:
+            content = tomllib.loads(statement)
+        except ValueError:
+            continue  # the statement goes on in the next line
+        if line.lstrip().startswith("[") and first == number:
+            table = max(_paths(content), key=len)
+            within: Key = ()
+        else:
+            within = table
+        for path in _paths(content):
+            lines.setdefault(within + path, first)
+        statement = ""
+    return lines
+
+
+def _paths(content: object) -> Iterator[Key]:
+    """Every key that is set in a table, outer ones first; an array of tables counts as its first table."""
+    if isinstance(content, list) and content:
+        content = content[0]
+    if isinstance(content, dict):
+        for name, value in content.items():
+            yield (name,)
+            for path in _paths(value):
+                yield (name, *path)
+
+
+def _line(lines: Mapping[Key, int], key: Key) -> int:
+    """The line of a key, or of the nearest table around it where the key itself was left out."""
+    while key and key not in lines:
+        key = key[:-1]
+    return lines.get(key, 1)

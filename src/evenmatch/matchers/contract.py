@@ -1,0 +1,228 @@
+"""What every matcher promises, the one way a wave is run, and the check that a plan keeps its promises.
+
+Problem. Algorithms differ; the engine, the lab and the tests must not care. And a rule that each algorithm had to keep
+by itself would sooner or later be broken by one of them.
+
+Idea. A matcher is a value with a `plan` method: columns in, arrays out. Rules that no algorithm needs to know of are
+kept around it, and the rest is checked from outside:
+
+    snapshot --split by group--> sub-snapshots --matcher.plan--> plans --rows mapped back, stacked--> one plan
+
+Promises of a matcher, checked over every registered one by tests/matchers/test_contract.py:
+  1. a ticket is in at most one match (I1), parties stay whole (I3), every team has exactly `format.size` players (I5);
+  2. every row has a reason, SEATED exactly if it is in a match (I10);
+  3. the same snapshot and seed give the same plan (I8), and the order of the rows does not matter;
+  4. the snapshot is not changed, and a ticket's number matters only by its place in the order.
+
+Why groups cannot mix: a matcher only ever sees rows of one group, so no plan of its own can join two.
+
+Complexity. `plan_wave` adds one sort by group when there is more than one group, and nothing otherwise; `check_plan`
+is linear in tickets and seats, without a Python loop over either.
+"""
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Final, Protocol
+
+import numpy as np
+
+from evenmatch.domain.arrays import Array
+from evenmatch.domain.match import Plan, Reason
+from evenmatch.domain.snapshot import Snapshot
+from evenmatch.matchers.cost import match_cost
+
+__all__ = ["Matcher", "check_plan", "next_change_ms", "plan_from_matches", "plan_wave", "wave_next_change_ms"]
+
+
+class Matcher(Protocol):
+    """A matchmaking algorithm with its parameters."""
+
+    name: ClassVar[str]
+    """The name in the registry."""
+    reads_misses: ClassVar[bool]
+    """The answer depends on `snapshot.misses`, so a wave is worth running although nobody came or went."""
+
+    def plan(self, snapshot: Snapshot, *, seed: int = 0, trace: bool = False) -> Plan:
+        """The matches to suggest; `trace` asks for an account of the steps."""
+
+
+def next_change_ms(matcher: Matcher, snapshot: Snapshot) -> int | None:
+    """When time alone will change the matcher's answer; None = never, also for a matcher that does not say."""
+    asked = getattr(matcher, "next_change_ms", None)
+    if asked is None:
+        return None
+    answer: int | None = asked(snapshot)
+    return answer
+
+
+def plan_wave(matcher: Matcher, snapshot: Snapshot, *, seed: int = 0, trace: bool = False) -> Plan:
+    """The plan of one wave: each group is matched by itself, in ascending order of group code.
+
+    With several groups, `details` is {"groups": [...]} with one entry a group, and steps of the trace name theirs.
+    """
+    if _one_group(snapshot):
+        return matcher.plan(snapshot, seed=seed, trace=trace)
+    parts = [(rows, matcher.plan(part, seed=seed, trace=trace)) for rows, part in _groups(snapshot)]
+    codes = [int(snapshot.group[rows[0]]) for rows, _ in parts]
+    width = max(plan.rosters.shape[1] for _, plan in parts)
+    reasons = np.empty(len(snapshot), np.int8)
+    for rows, plan in parts:
+        reasons[rows] = plan.reasons
+    rosters = [_widened(np.where(plan.rosters >= 0, rows[plan.rosters], -1), width) for rows, plan in parts]
+    told = zip(codes, (plan for _, plan in parts), strict=True)
+    return Plan(
+        rosters=np.concatenate(rosters).astype(np.int32),
+        team_of=np.concatenate([_widened(plan.team_of, width) for _, plan in parts]).astype(np.int8),
+        cost=np.concatenate([plan.cost for _, plan in parts]),
+        reasons=reasons,
+        details={"groups": [{"group": c, **p.details} for c, (_, p) in zip(codes, parts, strict=True) if p.details]},
+        trace=tuple({"group": code, **step} for code, plan in told for step in plan.trace),
+    )
+
+
+def wave_next_change_ms(matcher: Matcher, snapshot: Snapshot) -> int | None:
+    """When time alone will change the plan of a wave: the earliest such moment of any group; None = never."""
+    if _one_group(snapshot):
+        return next_change_ms(matcher, snapshot)
+    moments = [next_change_ms(matcher, part) for _, part in _groups(snapshot)]
+    return min((moment for moment in moments if moment is not None), default=None)
+
+
+def _one_group(snapshot: Snapshot) -> bool:
+    return not len(snapshot) or bool((snapshot.group == snapshot.group[0]).all())
+
+
+def _groups(snapshot: Snapshot) -> Iterator[tuple[Array, Snapshot]]:
+    """The rows and the sub-snapshot of each group, by ascending code, rows in the order they had."""
+    order = np.argsort(snapshot.group, kind="stable")
+    # Taking all rows once and slicing keeps many small groups linear; `take` per group would reread every row.
+    ordered = snapshot.take(order)
+    edges = np.flatnonzero(np.diff(ordered.group)) + 1
+    for first, end in zip([0, *edges.tolist()], [*edges.tolist(), len(snapshot)], strict=True):
+        yield order[first:end], _slice(ordered, first, end)
+
+
+def _slice(snapshot: Snapshot, first: int, end: int) -> Snapshot:
+    """The consecutive rows from `first` up to `end`, as views."""
+    rows = slice(first, end)
+    start = snapshot.player_start[first : end + 1]
+    players = slice(int(start[0]), int(start[-1]))
+    return Snapshot(
+        format=snapshot.format,
+        now_ms=snapshot.now_ms,
+        ticket=snapshot.ticket[rows],
+        waited_ms=snapshot.waited_ms[rows],
+        misses=snapshot.misses[rows],
+        returned=snapshot.returned[rows],
+        group=snapshot.group[rows],
+        player_start=start - start[0],
+        player=snapshot.player[players],
+        facts={name: column[players] for name, column in snapshot.facts.items()},
+    )
+
+
+def _widened(matches: Array, width: int) -> Array:
+    return np.pad(matches, ((0, 0), (0, width - matches.shape[1])), constant_values=-1)
+
+
+def plan_from_matches(
+    snapshot: Snapshot,
+    *,
+    rows: Array,
+    teams: Array,
+    tickets: Array,
+    left: Array,
+    cost: Array | None = None,
+    details: dict[str, Any] | None = None,
+    trace: tuple[dict[str, Any], ...] = (),
+) -> Plan:
+    """A plan from matches laid one after the other.
+
+    `rows` and `teams`, int[t], say row and team of each seated ticket in order of selection; `tickets`, int[k], how
+    many of them belong to each match; `left`, int[n], the reason of each row if it is not seated. Without `cost`,
+    float64[k], a match costs what `match_cost` says.
+    """
+    width = int(tickets.max(initial=0))
+    filled = np.arange(width) < np.asarray(tickets)[:, None]
+    rosters = np.full(filled.shape, -1, np.int32)
+    team_of = np.full(filled.shape, -1, np.int8)
+    rosters[filled] = rows
+    team_of[filled] = teams
+    reasons = left.astype(np.int8)
+    reasons[rows] = Reason.SEATED
+    return Plan(
+        rosters=rosters,
+        team_of=team_of,
+        cost=match_cost(snapshot, rosters, team_of) if cost is None else cost,
+        reasons=reasons,
+        details=details or {},
+        trace=trace,
+    )
+
+
+_REASONS: Final = np.array(sorted(Reason), np.int8)
+
+
+def check_plan(plan: Plan, snapshot: Snapshot) -> str | None:
+    """The first promise that a plan breaks, in words, or None. Trusts nothing that the matcher says."""
+    return _shape_broken(plan, len(snapshot)) or _seats_broken(plan, snapshot) or _reasons_broken(plan, len(snapshot))
+
+
+def _shape_broken(plan: Plan, rows: int) -> str | None:
+    wanted = {"rosters": (np.int32, 2), "team_of": (np.int8, 2), "cost": (np.float64, 1), "reasons": (np.int8, 1)}
+    for column, (kind, dimensions) in wanted.items():
+        array = getattr(plan, column)
+        if not isinstance(array, np.ndarray) or array.dtype != kind or array.ndim != dimensions:
+            return f"{column} is not a {kind.__name__} array of {dimensions} dimension{'s' * (dimensions > 1)}"
+    if plan.team_of.shape != plan.rosters.shape:
+        return f"team_of has shape {plan.team_of.shape}, rosters {plan.rosters.shape}"
+    if len(plan.cost) != len(plan.rosters):
+        return f"there are {len(plan.cost)} costs for {len(plan.rosters)} matches"
+    if len(plan.reasons) != rows:
+        return f"there are {len(plan.reasons)} reasons for {rows} tickets"
+    if np.isnan(plan.cost).any():
+        return f"the cost of match {int(np.isnan(plan.cost).argmax())} is NaN"
+    return None
+
+
+def _seats_broken(plan: Plan, snapshot: Snapshot) -> str | None:
+    rosters, team_of, form = plan.rosters, plan.team_of, snapshot.format
+    if not len(rosters):
+        return None
+    if not rosters.size:
+        return "match 0 has no tickets"
+    filled = rosters >= 0
+    if (wrong := (rosters < -1) | (rosters >= len(snapshot))).any():
+        return f"match {_match(wrong)} names a row that the snapshot does not have"
+    if (wrong := filled[:, 1:] & ~filled[:, :-1]).any():
+        return f"match {_match(wrong)} has an empty place before a ticket"
+    if (wrong := np.where(filled, (team_of < 0) | (team_of >= form.teams), team_of != -1)).any():
+        return f"match {_match(wrong)} has a team outside 0 to {form.teams - 1}, or one for an empty place"
+    rows = rosters[filled]
+    if (twice := np.bincount(rows, minlength=len(snapshot)) > 1).any():
+        return f"row {int(twice.argmax())} is seated twice"
+    seat_team = (np.arange(len(rosters))[:, None] * form.teams + team_of)[filled]
+    players = np.bincount(seat_team, weights=snapshot.size[rows], minlength=len(rosters) * form.teams)
+    if (wrong := players != form.size).any():
+        match, team = divmod(int(wrong.argmax()), form.teams)
+        return f"team {team} of match {match} has {int(players[wrong][0])} players, not {form.size}"
+    group = snapshot.group[rosters]
+    if (wrong := filled & (group != group[:, :1])).any():
+        return f"match {_match(wrong)} mixes groups"
+    return None
+
+
+def _match(wrong: Array) -> int:
+    """The first match with a wrong place, bool[k, width]."""
+    return int(wrong.any(axis=1).argmax())
+
+
+def _reasons_broken(plan: Plan, rows: int) -> str | None:
+    seated = np.zeros(rows, bool)
+    seated[plan.rosters[plan.rosters >= 0]] = True
+    if (wrong := seated != (plan.reasons == Reason.SEATED)).any():
+        row = int(wrong.argmax())
+        return f"row {row} is {'' if seated[row] else 'not '}seated, but its reason says otherwise"
+    if (wrong := ~np.isin(plan.reasons, _REASONS)).any():
+        row = int(wrong.argmax())
+        return f"row {row} has {int(plan.reasons[row])} for a reason, which there is not"
+    return None

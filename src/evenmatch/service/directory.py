@@ -1,0 +1,94 @@
+"""Who is who: players' names and the numbers that the engine and the journal know them by.
+
+Names live in the journal's side table. The names in use lately are kept in two generations of dictionaries: when the
+young one is full it becomes the old one, and the old one is dropped; whoever is asked for again moves back to the young
+one. So memory is bounded and a hot name costs one lookup.
+
+Used from the engine thread only. A number given to a new name counts once the commit that carries it is durable; after
+a failed commit the directory starts anew from the table.
+"""
+
+from evenmatch.storage.protocol import Journal
+
+_GENERATION = 250_000
+
+
+class Directory:
+    """Names and numbers of players."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self._numbers: tuple[dict[str, int], dict[str, int]] = ({}, {})
+        self._names: tuple[dict[int, str], dict[int, str]] = ({}, {})
+        self._next = journal.last_player() + 1
+        self._new: dict[int, str] = {}
+
+    def numbers(self, names: list[str]) -> dict[str, int]:
+        """The numbers of these players; whoever has none gets one."""
+        found = self.known(names)
+        for name in names:
+            if name not in found:
+                found[name] = self._next
+                self._new[self._next] = name
+                self._keep(self._next, name)
+                self._next += 1
+        return found
+
+    def known(self, names: list[str]) -> dict[str, int]:
+        """The numbers of those players who have one."""
+        young, old = self._numbers
+        found: dict[str, int] = {}
+        missing: list[str] = []
+        for name in names:
+            number = young.get(name)
+            if number is None:
+                number = old.get(name)
+                if number is None:
+                    missing.append(name)
+                    continue
+                self._keep(number, name)
+            found[name] = number
+        if missing:
+            for name, number in self._journal.numbers_of(missing).items():
+                found[name] = number
+                self._keep(number, name)
+        return found
+
+    def names(self, players: list[int]) -> dict[int, str]:
+        """The names of these players; an erased one is shown by number."""
+        young, old = self._names
+        found: dict[int, str] = {}
+        missing: list[int] = []
+        for player in players:
+            name = young.get(player) or old.get(player)
+            if name is None:
+                missing.append(player)
+            else:
+                found[player] = name
+        if missing:
+            for player, name in self._journal.names_of(missing).items():
+                found[player] = name
+                self._keep(player, name)
+            for player in missing:
+                found.setdefault(player, f"#{player}")
+        return found
+
+    def _keep(self, number: int, name: str) -> None:
+        if len(self._numbers[0]) >= _GENERATION:
+            self._numbers = ({}, self._numbers[0])
+            self._names = ({}, self._names[0])
+        self._numbers[0][name] = number
+        self._names[0][number] = name
+
+    def settle(self, joined: list[int]) -> list[tuple[int, str]]:
+        """The new names to write for players that joined; new names of players who were turned away are let go."""
+        if not self._new:
+            return []
+        rows = [(number, self._new.pop(number)) for number in joined if number in self._new]
+        for number, name in self._new.items():
+            for numbers in self._numbers:
+                numbers.pop(name, None)
+            for names in self._names:
+                names.pop(number, None)
+        self._new.clear()
+        return rows

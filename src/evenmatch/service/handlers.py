@@ -1,0 +1,227 @@
+"""What each request does, free of any web framework: values in, an `Answer` out.
+
+Litestar's routes and the thin ASGI front (`hot`) both call these, so a request is treated the same whichever way it
+comes.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from evenmatch.domain import commands as cmd
+from evenmatch.domain.ids import MATCH_PREFIX, PROPOSAL_PREFIX, TICKET_PREFIX, number_of, ticket_id
+from evenmatch.domain.refusals import Reasons, Refusal
+
+from . import wire
+from .mailbox import CommandOrder, Joined, JoinEntry, JoinOrder, Unavailable
+from .runner import Runner
+from .views import PlayerView, TicketView
+
+JSON = b"application/json"
+PROBLEM = b"application/problem+json"
+
+
+class Answer(msgspec.Struct, frozen=True, gc=False):
+    """A response: status, body and what it is."""
+
+    status: int
+    body: bytes = b""
+    media: bytes = JSON
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+
+
+class TicketAnswer(msgspec.Struct, frozen=True):
+    """One ticket."""
+
+    ticket: TicketView
+
+
+class Outcome(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What became of one ticket of a batch: either of the two."""
+
+    ticket: TicketView | None = None
+    problem: wire.Problem | None = None
+
+
+class BatchAnswer(msgspec.Struct, frozen=True):
+    """What became of a batch, in the order asked."""
+
+    outcomes: list[Outcome]
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+def problem(content: wire.Problem) -> Answer:
+    """A "no"."""
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+    if content.status == 503:
+        headers = ((b"retry-after", str(wire.RETRY_AFTER_S).encode()),)
+    return Answer(content.status, _encode(content), PROBLEM, headers)
+
+
+def _busy(runner: Runner) -> Answer | None:
+    if not runner.full():
+        return None
+    runner.metrics.refused_busy += 1
+    return problem(wire.BUSY)
+
+
+def _fresh(number: int, queue: str, joined_ms: int, entry: JoinEntry) -> TicketView:
+    """A ticket as it was the moment it joined: what a repeated Idempotency-Key is answered too."""
+    return TicketView(
+        id=ticket_id(number),
+        queue=queue,
+        status="waiting",
+        joined_ms=joined_ms,
+        waited_ms=0,
+        misses=0,
+        players=[PlayerView(name, rating, None if ping != ping else ping) for name, rating, ping in entry.players],
+        attributes=entry.attributes,
+    )
+
+
+async def join(runner: Runner, queue: str, body: wire.TicketBody | wire.Problem, key: str | None) -> Answer:
+    """POST /v1/queues/{queue}/tickets"""
+    if isinstance(body, wire.Problem):
+        return problem(body)
+    busy = _busy(runner)
+    if busy is not None:
+        return busy
+    digest = 0 if key is None else wire.key_digest(queue, key)
+    if isinstance(digest, wire.Problem):
+        return problem(digest)
+    entry = wire.entry_of(body, digest)
+    if isinstance(entry, wire.Problem):
+        return problem(entry)
+    reply = runner.reply()
+    runner.put(JoinOrder(queue, [entry], reply))
+    answer: Joined | Refusal | Unavailable = await reply
+    if not isinstance(answer, Joined):
+        return problem(wire.problem_of(answer))
+    outcome = answer.outcomes[0]
+    if isinstance(outcome, Refusal):
+        return problem(wire.problem_of(outcome))
+    view = _fresh(outcome[0], queue, outcome[1], entry)
+    location = (b"location", f"/v1/tickets/{view.id}".encode())
+    return Answer(201, _encode(TicketAnswer(view)), JSON, (location,))
+
+
+async def join_batch(
+    runner: Runner, queue: str, tickets: list[wire.TicketBody | wire.Problem] | wire.Problem, key: str | None
+) -> Answer:
+    """POST /v1/queues/{queue}/tickets:batch"""
+    if isinstance(tickets, wire.Problem):
+        return problem(tickets)
+    busy = _busy(runner)
+    if busy is not None:
+        return busy
+    entries: list[JoinEntry | wire.Problem] = []
+    for place, body in enumerate(tickets):
+        digest = 0 if key is None else wire.key_digest(queue, key, place)
+        if isinstance(digest, wire.Problem):
+            return problem(digest)
+        entries.append(body if isinstance(body, wire.Problem) else wire.entry_of(body, digest))
+    good = [entry for entry in entries if isinstance(entry, JoinEntry)]
+    reply = runner.reply()
+    runner.put(JoinOrder(queue, good, reply))
+    answer: Joined | Refusal | Unavailable = await reply
+    if not isinstance(answer, Joined):
+        return problem(wire.problem_of(answer))
+    joined = iter(answer.outcomes)
+    outcomes = []
+    for entry in entries:
+        if isinstance(entry, wire.Problem):
+            outcomes.append(Outcome(problem=entry))
+            continue
+        outcome = next(joined)
+        if isinstance(outcome, Refusal):
+            outcomes.append(Outcome(problem=wire.problem_of(outcome)))
+        else:
+            outcomes.append(Outcome(ticket=_fresh(outcome[0], queue, outcome[1], entry)))
+    return Answer(200, _encode(BatchAnswer(outcomes)))
+
+
+async def _command(runner: Runner, make: Callable[[int], cmd.Command], player: str | None = None) -> Answer | None:
+    """Carry out a command; None = granted."""
+    busy = _busy(runner)
+    if busy is not None:
+        return busy
+    reply = runner.reply()
+    runner.put(CommandOrder(make, player, reply))
+    answer: Refusal | Unavailable | None = await reply
+    return None if answer is None else problem(wire.problem_of(answer))
+
+
+def _unknown(reason: Reasons, kind: str, name: str) -> Answer:
+    return problem(wire.problem_of(Refusal(reason, f"no {kind} is called {name!r}")))
+
+
+async def leave(runner: Runner, ticket: str) -> Answer:
+    """DELETE /v1/tickets/{id}"""
+    number = number_of(TICKET_PREFIX, ticket)
+    if number is None:
+        return _unknown(Reasons.UNKNOWN_TICKET, "ticket", ticket)
+    return await _command(runner, lambda _: cmd.Leave(number)) or Answer(204)
+
+
+async def heartbeat(runner: Runner, ticket: str) -> Answer:
+    """POST /v1/tickets/{id}/heartbeat"""
+    number = number_of(TICKET_PREFIX, ticket)
+    if number is None:
+        return _unknown(Reasons.UNKNOWN_TICKET, "ticket", ticket)
+    return await _command(runner, lambda _: cmd.Heartbeat(np.array([number]), strict=True)) or Answer(204)
+
+
+async def answer_proposal(runner: Runner, proposal: str, player: str | wire.Problem, accept: bool) -> Answer:
+    """POST /v1/proposals/{id}/accept and /decline"""
+    if isinstance(player, wire.Problem):
+        return problem(player)
+    number = number_of(PROPOSAL_PREFIX, proposal)
+    if number is None:
+        return _unknown(Reasons.UNKNOWN_PROPOSAL, "proposal", proposal)
+    kind = cmd.Accept if accept else cmd.Decline
+    refused = await _command(runner, lambda known: kind(number, known), player)
+    if refused is not None:
+        return refused
+    return Answer(
+        200, _encode({"proposal": proposal, "player": player, "answer": "accepted" if accept else "declined"})
+    )
+
+
+async def _look(runner: Runner, ask: Callable[..., Any], wrap: Callable[[Any], Any]) -> Answer:
+    busy = _busy(runner)
+    if busy is not None:
+        return busy
+    found = await runner.ask(ask)
+    if isinstance(found, Refusal | Unavailable):
+        return problem(wire.problem_of(found))
+    return Answer(200, _encode(wrap(found)))
+
+
+async def get_ticket(runner: Runner, ticket: str) -> Answer:
+    """GET /v1/tickets/{id}"""
+    number = number_of(TICKET_PREFIX, ticket)
+    if number is None:
+        return _unknown(Reasons.UNKNOWN_TICKET, "ticket", ticket)
+    return await _look(runner, lambda views, now_ms: views.ticket(number, now_ms), TicketAnswer)
+
+
+async def get_match(runner: Runner, match: str) -> Answer:
+    """GET /v1/matches/{id}"""
+    number = number_of(MATCH_PREFIX, match)
+    if number is None:
+        return _unknown(Reasons.UNKNOWN_MATCH, "match", match)
+    return await _look(runner, lambda views, _: views.match(number), lambda view: {"match": view})
+
+
+async def get_queues(runner: Runner) -> Answer:
+    """GET /v1/queues"""
+    return await _look(runner, lambda views, now_ms: views.queues(now_ms), lambda found: {"queues": found})
+
+
+async def get_queue(runner: Runner, queue: str) -> Answer:
+    """GET /v1/queues/{queue}"""
+    return await _look(runner, lambda views, now_ms: views.queue(queue, now_ms), lambda view: {"queue": view})

@@ -1,0 +1,118 @@
+"""The thin front for the paths that carry the load, in plain ASGI.
+
+A general framework spends several times on a request what deciding and journalling a join costs. So the few paths that
+every waiting player uses are taken here: path and headers are read by hand, bodies by msgspec, and the same handlers
+are called that Litestar's routes call. A test holds the two ways against each other, answer for answer.
+"""
+
+from collections.abc import Awaitable
+from typing import Final
+
+from evenmatch.settings import Settings
+
+from . import handlers, wire
+from .handlers import Answer
+from .runner import Runner
+from .sockets import Message, Receive, Send
+
+_QUEUES: Final = "/v1/queues/"
+_TICKETS: Final = "/v1/tickets/"
+_PROPOSALS: Final = "/v1/proposals/"
+
+
+class TooLarge(Exception):
+    """A body larger than allowed."""
+
+
+async def read_body(scope: Message, receive: Receive, most: int) -> bytes:
+    """A request's whole body, if it is not too large."""
+    for name, value in scope["headers"]:
+        if name == b"content-length" and value.isdigit() and int(value) > most:
+            raise TooLarge
+    message = await receive()
+    body: bytes = message.get("body", b"")
+    if not message.get("more_body"):
+        if len(body) > most:
+            raise TooLarge
+        return body
+    parts, size = [body], len(body)
+    while message.get("more_body"):
+        message = await receive()
+        part = message.get("body", b"")
+        parts.append(part)
+        size += len(part)
+        if size > most:
+            raise TooLarge
+    return b"".join(parts)
+
+
+def too_large(most: int) -> Answer:
+    """The answer to a body that is too large."""
+    return handlers.problem(wire.WireReasons.TOO_LARGE.problem(f"the body may have at most {most} bytes"))
+
+
+def _key(scope: Message) -> str | None:
+    for name, value in scope["headers"]:
+        if name == b"idempotency-key":
+            return str(value.decode("latin-1"))
+    return None
+
+
+async def respond(send: Send, answer: Answer) -> None:
+    """Send an answer."""
+    headers = [(b"content-length", str(len(answer.body)).encode())]
+    if answer.body:
+        headers.append((b"content-type", answer.media))
+    headers.extend(answer.headers)
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+    await send({"type": "http.response.body", "body": answer.body})
+
+
+def hot(runner: Runner, settings: Settings, scope: Message, receive: Receive) -> Awaitable[Answer] | None:
+    """The answer to a request on a hot path; None = it is not one."""
+    path: str = scope["path"]
+    method: str = scope["method"]
+    if method == "POST":
+        if path.startswith(_QUEUES):
+            queue, _, rest = path[len(_QUEUES) :].partition("/")
+            if rest == "tickets":
+                return _join(runner, queue, scope, receive, settings.body_max_bytes)
+            if rest == "tickets:batch":
+                return _batch(runner, queue, scope, receive, settings)
+        elif path.startswith(_TICKETS):
+            ticket, _, rest = path[len(_TICKETS) :].partition("/")
+            if rest == "heartbeat":
+                return handlers.heartbeat(runner, ticket)
+        elif path.startswith(_PROPOSALS):
+            proposal, _, rest = path[len(_PROPOSALS) :].partition("/")
+            if rest in ("accept", "decline"):
+                return _answer(runner, proposal, rest == "accept", scope, receive, settings.body_max_bytes)
+    elif method == "GET" and path.startswith(_TICKETS):
+        ticket = path[len(_TICKETS) :]
+        if ticket and "/" not in ticket:
+            return handlers.get_ticket(runner, ticket)
+    return None
+
+
+async def _join(runner: Runner, queue: str, scope: Message, receive: Receive, most: int) -> Answer:
+    try:
+        body = await read_body(scope, receive, most)
+    except TooLarge:
+        return too_large(most)
+    return await handlers.join(runner, queue, wire.read_ticket(body), _key(scope))
+
+
+async def _batch(runner: Runner, queue: str, scope: Message, receive: Receive, settings: Settings) -> Answer:
+    try:
+        body = await read_body(scope, receive, settings.batch_body_max_bytes)
+    except TooLarge:
+        return too_large(settings.batch_body_max_bytes)
+    return await handlers.join_batch(runner, queue, wire.read_batch(body, settings.batch_max), _key(scope))
+
+
+async def _answer(runner: Runner, proposal: str, accept: bool, scope: Message, receive: Receive, most: int) -> Answer:
+    try:
+        body = await read_body(scope, receive, most)
+    except TooLarge:
+        return too_large(most)
+    return await handlers.answer_proposal(runner, proposal, wire.read_player(body), accept)

@@ -1,0 +1,83 @@
+"""What may be put before the engine, and what comes back.
+
+An order waits in the mailbox until the engine thread takes it, together with all others that wait, into one group
+commit. Its reply is a value, a refusal, or the word that it could not be done now; it is given only once the commit is
+durable (I7).
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import msgspec
+
+from evenmatch.core.engine import Engine
+from evenmatch.domain.commands import Command
+from evenmatch.domain.refusals import Refusal
+
+from .views import Views
+
+
+class Unavailable(msgspec.Struct, frozen=True):
+    """The order was not carried out: the journal, or the server itself, cannot take it now. Nothing was changed."""
+
+    reason: str
+    detail: str
+    status: int = 503
+
+
+class JoinEntry(msgspec.Struct, frozen=True, gc=False):
+    """One ticket that somebody wants, with players by name."""
+
+    players: tuple[tuple[str, float, float], ...]
+    """id, rating, ping in ms (NaN = not given)"""
+    attributes: dict[str, str | int | float | bool]
+    key: int
+    fingerprint: int
+
+
+class Joined(msgspec.Struct, frozen=True, gc=False):
+    """What became of the entries of one order: a ticket's number and when it joined, or a refusal."""
+
+    outcomes: list[tuple[int, int] | Refusal]
+
+
+class JoinOrder:
+    """Tickets for one queue."""
+
+    __slots__ = ("entries", "queue", "reply")
+
+    def __init__(self, queue: str, entries: list[JoinEntry], reply: "Reply | None") -> None:
+        self.queue, self.entries, self.reply = queue, entries, reply
+
+
+class CommandOrder:
+    """A command; `make` builds it in the engine thread, given the number of the player it names (0 = unknown)."""
+
+    __slots__ = ("make", "player", "reply")
+
+    def __init__(self, make: Callable[[int], Command], player: str | None, reply: "Reply | None") -> None:
+        self.make, self.player, self.reply = make, player, reply
+
+
+class WaveOrder:
+    """A matcher's answer. It counts only for the engine that asked."""
+
+    __slots__ = ("command", "engine", "reply")
+
+    def __init__(self, command: Command, engine: Engine) -> None:
+        self.command, self.engine = command, engine
+        self.reply = None
+
+
+class Question:
+    """Something to look up in committed state."""
+
+    __slots__ = ("ask", "reply")
+
+    def __init__(self, ask: Callable[[Views, int], Any], reply: "Reply | None") -> None:
+        self.ask, self.reply = ask, reply
+
+
+Reply: TypeAlias = "asyncio.Future[Any]"
+Order: TypeAlias = JoinOrder | CommandOrder | WaveOrder | Question

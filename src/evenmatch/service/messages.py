@@ -1,0 +1,146 @@
+"""Events as a ticket's owner hears of them, live and on resuming.
+
+`mentions` says, for every ticket an event touches, what happened to it and which event touched it before. The live push
+and the story that is read back from the journal are both made of it, so they cannot differ.
+"""
+
+from collections.abc import Container, Iterator
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from evenmatch.domain import events as ev
+from evenmatch.domain.arrays import Array
+from evenmatch.domain.ids import proposal_id, ticket_id
+from evenmatch.domain.refusals import Refusal
+from evenmatch.domain.ticket import Cause
+
+from .views import Views
+
+TERMINAL = frozenset({"matched", "cancelled", "expired"})
+"""After one of these a ticket's story is over."""
+
+
+class Mention(msgspec.Struct, frozen=True, eq=False):
+    """Tickets to which the same thing happened."""
+
+    type: str
+    tickets: Array
+    previous: Array
+    proposals: Array | None = None
+    """The proposal of each ticket, where there is one."""
+    cause: str | None = None
+
+
+class Told(msgspec.Struct, frozen=True):
+    """One message to a ticket's owner, ready to send."""
+
+    ticket: int
+    sequence: int
+    text: str
+    terminal: bool
+
+
+def mentions(event: ev.Event) -> Iterator[Mention]:
+    """What an event means for the tickets it touches."""
+    match event:
+        case ev.TicketsJoined():
+            count = len(event.size)
+            tickets = np.arange(event.first_ticket, event.first_ticket + count)
+            yield Mention("queued", tickets, np.zeros(count, np.int64))
+        case ev.TicketsGone():
+            cause = Cause(event.cause)
+            kind = "cancelled" if cause is Cause.LEFT else "expired"
+            yield Mention(kind, event.ticket, event.previous, cause=cause.word)
+        case ev.WaveFinished():
+            filled = event.roster >= 0
+            numbers = np.repeat(event.first_proposal + np.arange(len(event.roster)), filled.sum(axis=1))
+            kind = "proposed" if event.deadline_ms else "matched"
+            yield Mention(kind, event.roster[filled], event.previous[filled], numbers)
+        case ev.Accepted():
+            yield Mention("accepted", event.ticket, event.previous, np.full(len(event.ticket), event.proposal))
+        case ev.MatchMade():
+            yield Mention("matched", event.ticket, event.previous, np.full(len(event.ticket), event.proposal))
+        case ev.ProposalsFailed():
+            cause_word = Cause(event.cause).word
+            yield Mention("cancelled", event.blamed, event.blamed_previous, cause=cause_word)
+            yield Mention("requeued", event.returned, event.returned_previous, cause=cause_word)
+
+
+def _message(views: Views, event: ev.Event, sequence: int, mention: Mention, place: int) -> Told:
+    ticket = int(mention.tickets[place])
+    content: dict[str, Any] = {
+        "sequence": sequence,
+        "type": mention.type,
+        "ticket": ticket_id(ticket),
+        "queue": getattr(event, "queue", None),
+        "at_ms": event.at_ms,
+    }
+    if mention.cause is not None:
+        content["cause"] = mention.cause
+    number = None if mention.proposals is None else int(mention.proposals[place])
+    if isinstance(event, ev.Accepted):
+        content["proposal"] = {"id": proposal_id(event.proposal)}
+        content["player"] = views.directory.names([event.player])[event.player]
+        content["pending"] = event.pending
+    elif isinstance(event, ev.WaveFinished) and event.deadline_ms and number is not None:
+        content["proposal"] = {
+            "id": proposal_id(number),
+            "deadline_ms": event.deadline_ms,
+            "timeout_ms": event.deadline_ms - event.at_ms,
+        }
+    elif mention.type == "matched" and number is not None:
+        match = views.match(number)
+        content["match"] = None if isinstance(match, Refusal) else match
+    return Told(ticket, sequence, msgspec.json.encode(content).decode(), mention.type in TERMINAL)
+
+
+def live(views: Views, event: ev.Event, sequence: int, listening: Container[int]) -> list[Told]:
+    """The messages of a fresh event to those tickets whose owners are listening."""
+    told = []
+    for mention in mentions(event):
+        for place, ticket in enumerate(mention.tickets.tolist()):
+            if ticket in listening:
+                told.append(_message(views, event, sequence, mention, place))
+    return told
+
+
+class Story(msgspec.Struct, frozen=True):
+    """A ticket's messages, oldest first, and the sequence of its last event whether told or not."""
+
+    told: list[Told]
+    last: int
+    over: bool
+    """The ticket is finished: nothing will follow."""
+
+
+class TooOld(msgspec.Struct, frozen=True):
+    """The journal no longer keeps what came right after the sequence asked for."""
+
+    oldest: int
+
+
+def story(views: Views, ticket: int, after: int | None, now_ms: int) -> Story | Refusal | TooOld:
+    """A ticket's messages after a sequence (None = all that are kept), oldest first."""
+    found = views.progress(ticket, now_ms)
+    if isinstance(found, Refusal):
+        return found
+    last, over = found
+    sequence = last
+    told: list[Told] = []
+    while sequence > (after or 0):
+        event = views.journal.event(sequence)
+        if event is None:
+            if after is None:
+                break
+            return TooOld(views.journal.oldest)
+        for mention in mentions(event):
+            places = np.flatnonzero(mention.tickets == ticket)
+            if len(places):
+                told.append(_message(views, event, sequence, mention, int(places[0])))
+                sequence = int(mention.previous[places[0]])
+                break
+        else:
+            raise AssertionError(f"event {sequence} does not mention ticket {ticket}")
+    return Story(told[::-1], last, over)

@@ -1,0 +1,354 @@
+"""Every path of the API as Litestar knows it: the source of /openapi.json, and the plain way in.
+
+The hot paths among them are usually answered by `hot` before Litestar sees them; their routes here call the same
+handlers, serve where `hot` is not in front, and are what the documentation is made from.
+"""
+
+from typing import Annotated, Any
+
+import msgspec
+from litestar import Litestar, Request, Response, delete, get, post
+from litestar.datastructures import ResponseHeader
+from litestar.enums import MediaType
+from litestar.exceptions import HTTPException
+from litestar.openapi import OpenAPIConfig, ResponseSpec
+from litestar.openapi.spec import Example, License, Tag
+from litestar.params import Body, Parameter
+
+from evenmatch.domain.refusals import Reasons
+from evenmatch.settings import Settings
+
+from . import handlers, wire
+from .docs_page import docs_page
+from .examples import EXAMPLES, problem_example
+from .handlers import Answer, BatchAnswer, TicketAnswer
+from .runner import Runner
+from .sockets import Hub
+from .views import MatchView, QueueView
+from .wire import BatchBody, PlayerAnswerBody, TicketBody, WireReasons
+
+
+class MatchAnswer(msgspec.Struct, frozen=True):
+    """One match."""
+
+    match: MatchView
+
+
+class QueueAnswer(msgspec.Struct, frozen=True):
+    """One queue."""
+
+    queue: QueueView
+
+
+class QueuesAnswer(msgspec.Struct, frozen=True):
+    """All queues."""
+
+    queues: list[QueueView]
+
+
+class AnswerAnswer(msgspec.Struct, frozen=True):
+    """A player's answer to a proposal, noted."""
+
+    proposal: str
+    player: str
+    answer: str
+
+
+def _response(answer: Answer) -> Response[Any]:
+    return Response(
+        content=answer.body if answer.body else None,
+        status_code=answer.status,
+        media_type=answer.media.decode(),
+        headers={name.decode(): value.decode() for name, value in answer.headers},
+    )
+
+
+def _problems(*reasons: Reasons | WireReasons) -> dict[int, ResponseSpec]:
+    """The documented refusals of a route, an example each."""
+    by_status: dict[int, list[Reasons | WireReasons]] = {}
+    for reason in (*reasons, WireReasons.BUSY, WireReasons.JOURNAL_UNAVAILABLE, WireReasons.INTERNAL_ERROR):
+        by_status.setdefault(reason.value[0], []).append(reason)
+    return {
+        status: ResponseSpec(
+            data_container=wire.Problem,
+            description=" / ".join(reason.code for reason in found),
+            media_type="application/problem+json",
+            generate_examples=False,
+            examples=[Example(summary=reason.code, value=problem_example(reason)) for reason in found],
+        )
+        for status, found in by_status.items()
+    }
+
+
+def _granted(status: int, shape: Any, description: str, example: Any) -> dict[int, ResponseSpec]:
+    return {
+        status: ResponseSpec(
+            data_container=shape,
+            description=description,
+            generate_examples=False,
+            examples=[Example(summary="example", value=example)],
+        )
+    }
+
+
+Key = Annotated[
+    str | None,
+    Parameter(
+        header="Idempotency-Key",
+        required=False,
+        description="Makes a repeat safe: the same key and body within a day is answered as the first time was.",
+    ),
+]
+QueueName = Annotated[str, Parameter(description="The queue's name", examples=[Example(value="duel")])]
+TicketId = Annotated[str, Parameter(description="The ticket's id", examples=[Example(value="t-000000000001")])]
+ProposalId = Annotated[str, Parameter(description="The proposal's id", examples=[Example(value="p-000000000001")])]
+MatchId = Annotated[str, Parameter(description="The match's id", examples=[Example(value="m-000000000001")])]
+
+
+def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> Litestar:
+    """The Litestar application over a runner."""
+
+    @post(
+        "/v1/queues/{queue:str}/tickets",
+        tags=["tickets"],
+        summary="Join a queue",
+        responses=_granted(201, TicketAnswer, "The ticket", EXAMPLES["ticket"])
+        | _problems(
+            WireReasons.MALFORMED,
+            WireReasons.BAD_KEY,
+            Reasons.UNKNOWN_QUEUE,
+            Reasons.ALREADY_WAITING,
+            Reasons.KEY_REUSED,
+            WireReasons.TOO_LARGE,
+            Reasons.EMPTY_PARTY,
+            Reasons.PARTY_TOO_LARGE,
+            Reasons.PLAYER_TWICE,
+            Reasons.BAD_RATING,
+            Reasons.BAD_PING,
+            Reasons.MISSING_ATTRIBUTE,
+            WireReasons.BAD_PLAYER_ID,
+            WireReasons.BAD_ATTRIBUTES,
+        ),
+        response_headers=[ResponseHeader("Location", description="Where the ticket is", documentation_only=True)],
+    )
+    async def join(
+        queue: QueueName,
+        data: Annotated[TicketBody, Body(examples=[Example(summary="one player", value=EXAMPLES["join"])])],
+        key: Key = None,
+    ) -> Response[Any]:
+        """A party (one player or more) enters a queue. Answered once the ticket is durable."""
+        return _response(await handlers.join(runner, queue, data, key))
+
+    @post(
+        "/v1/queues/{queue:str}/tickets:batch",
+        tags=["tickets"],
+        summary="Join a queue, many tickets at once",
+        status_code=200,
+        responses=_granted(200, BatchAnswer, "An outcome a ticket, in order", EXAMPLES["batch_answer"])
+        | _problems(WireReasons.MALFORMED, WireReasons.BAD_KEY, Reasons.UNKNOWN_QUEUE, WireReasons.TOO_LARGE),
+        request_max_body_size=settings.batch_body_max_bytes,
+    )
+    async def join_batch(
+        queue: QueueName,
+        data: Annotated[BatchBody, Body(examples=[Example(summary="two tickets", value=EXAMPLES["batch"])])],
+        request: Request[Any, Any, Any],
+        key: Key = None,
+    ) -> Response[Any]:
+        """Up to 1,000 tickets for one queue; each is accepted or refused on its own."""
+        del data  # read again below, so that one bad ticket does not fail the others
+        tickets = wire.read_batch(await request.body(), settings.batch_max)
+        return _response(await handlers.join_batch(runner, queue, tickets, key))
+
+    @get(
+        "/v1/tickets/{ticket:str}",
+        tags=["tickets"],
+        summary="Look at a ticket",
+        responses=_granted(200, TicketAnswer, "The ticket", EXAMPLES["ticket_proposed"])
+        | _problems(Reasons.UNKNOWN_TICKET),
+    )
+    async def get_ticket(ticket: TicketId) -> Response[Any]:
+        """Status, wait, and the proposal or match it is in."""
+        return _response(await handlers.get_ticket(runner, ticket))
+
+    @delete(
+        "/v1/tickets/{ticket:str}",
+        tags=["tickets"],
+        summary="Leave a queue",
+        responses=_problems(Reasons.UNKNOWN_TICKET, Reasons.ALREADY_MATCHED, Reasons.TICKET_GONE),
+    )
+    async def leave(ticket: TicketId) -> Response[None]:
+        """Withdraw a ticket. While it is proposed, this declines the proposal."""
+        return _response(await handlers.leave(runner, ticket))
+
+    @post(
+        "/v1/tickets/{ticket:str}/heartbeat",
+        tags=["tickets"],
+        summary="Still there",
+        status_code=204,
+        responses=_problems(Reasons.UNKNOWN_TICKET, Reasons.TICKET_GONE),
+    )
+    async def heartbeat(ticket: TicketId) -> Response[None]:
+        """Keep a ticket from expiring. An open WebSocket does the same."""
+        return _response(await handlers.heartbeat(runner, ticket))
+
+    answers = _problems(
+        WireReasons.MALFORMED,
+        Reasons.NOT_A_MEMBER,
+        Reasons.UNKNOWN_PROPOSAL,
+        Reasons.ALREADY_ACCEPTED,
+        Reasons.ALREADY_MATCHED,
+        Reasons.PROPOSAL_OVER,
+        WireReasons.TOO_LARGE,
+    )
+    player_body = Body(examples=[Example(summary="ann", value=EXAMPLES["player"])])
+
+    @post(
+        "/v1/proposals/{proposal:str}/accept",
+        tags=["proposals"],
+        summary="Accept a proposed match",
+        status_code=200,
+        responses=_granted(200, AnswerAnswer, "Noted", EXAMPLES["accepted"]) | answers,
+    )
+    async def accept(proposal: ProposalId, data: Annotated[PlayerAnswerBody, player_body]) -> Response[Any]:
+        """A player takes part. When the last one accepts, the match is made."""
+        return _response(await handlers.answer_proposal(runner, proposal, data.player, True))
+
+    @post(
+        "/v1/proposals/{proposal:str}/decline",
+        tags=["proposals"],
+        summary="Decline a proposed match",
+        status_code=200,
+        responses=_granted(200, AnswerAnswer, "Noted", EXAMPLES["declined"]) | answers,
+    )
+    async def decline(proposal: ProposalId, data: Annotated[PlayerAnswerBody, player_body]) -> Response[Any]:
+        """A player does not take part: the player's ticket is cancelled, all others wait again as before."""
+        return _response(await handlers.answer_proposal(runner, proposal, data.player, False))
+
+    @get(
+        "/v1/matches/{match:str}",
+        tags=["matches"],
+        summary="Look at a match",
+        responses=_granted(200, MatchAnswer, "The match", EXAMPLES["match"]) | _problems(Reasons.UNKNOWN_MATCH),
+    )
+    async def get_match(match: MatchId) -> Response[Any]:
+        """Teams, players, queue and quality."""
+        return _response(await handlers.get_match(runner, match))
+
+    @get(
+        "/v1/queues",
+        tags=["queues"],
+        summary="Look at all queues",
+        responses=_granted(200, QueuesAnswer, "All queues", EXAMPLES["queues"]) | _problems(),
+    )
+    async def get_queues() -> Response[Any]:
+        """Every open queue."""
+        return _response(await handlers.get_queues(runner))
+
+    @get(
+        "/v1/queues/{queue:str}",
+        tags=["queues"],
+        summary="Look at a queue",
+        responses=_granted(200, QueueAnswer, "The queue", EXAMPLES["queue"]) | _problems(Reasons.UNKNOWN_QUEUE),
+    )
+    async def get_queue(queue: QueueName) -> Response[Any]:
+        """Waiting tickets, the oldest wait, the wave number, the last wave, and the rules."""
+        return _response(await handlers.get_queue(runner, queue))
+
+    @get("/healthz", tags=["operations"], summary="Is the process alive?", media_type=MediaType.JSON)
+    async def healthz() -> dict[str, str]:
+        """Always yes, as long as anything answers."""
+        return {"status": "ok"}
+
+    @get(
+        "/readyz",
+        tags=["operations"],
+        summary="Can orders be carried out?",
+        media_type=MediaType.JSON,
+        responses={503: ResponseSpec(dict[str, str], description="Not now", generate_examples=False)},
+    )
+    async def readyz() -> Response[dict[str, str]]:
+        """No while the journal cannot be used, or the server is starting or stopping."""
+        ready = runner.ready and not runner.full()
+        return Response({"status": "ready" if ready else "not ready"}, status_code=200 if ready else 503)
+
+    @get("/metrics", tags=["operations"], summary="Numbers for Prometheus", media_type="text/plain; version=0.0.4")
+    async def metrics() -> bytes:
+        """Counters, gauges and histograms in Prometheus' text format."""
+        found = await runner.ask(lambda views, now_ms: views.queues(now_ms))
+        queues = found if isinstance(found, list) else []
+        return runner.metrics.render(queues, runner.depth, hub.open, runner.ready)
+
+    @get("/openapi.json", include_in_schema=False)
+    async def openapi(request: Request[Any, Any, Any]) -> dict[str, Any]:
+        """This API, as OpenAPI 3.1."""
+        return request.app.openapi_schema.to_schema()
+
+    @get(["/docs", "/"], include_in_schema=False, media_type=MediaType.HTML)
+    async def docs(request: Request[Any, Any, Any]) -> str:
+        """This API, to read."""
+        return docs_page(request.app.openapi_schema.to_schema())
+
+    return Litestar(
+        [
+            join,
+            join_batch,
+            get_ticket,
+            leave,
+            heartbeat,
+            accept,
+            decline,
+            get_match,
+            get_queues,
+            get_queue,
+            healthz,
+            readyz,
+            metrics,
+            openapi,
+            docs,
+        ],
+        exception_handlers={HTTPException: _http_problem, Exception: _our_mistake},
+        request_max_body_size=settings.body_max_bytes,
+        openapi_config=OpenAPIConfig(
+            title="evenmatch",
+            version=version,
+            description="A matchmaker for online games. Refusals are RFC 9457 problems with a stable `reason`.",
+            license=License("Apache-2.0", identifier="Apache-2.0"),
+            use_handler_docstrings=True,
+            tags=[
+                Tag("tickets", "One party's wish to play in one queue"),
+                Tag("proposals", "Suggested matches that await their ready check"),
+                Tag("matches", "Matches that were made"),
+                Tag("queues", "Where tickets wait"),
+                Tag("operations", "For those who run the server"),
+            ],
+            path="/litestar-openapi",
+        ),
+        logging_config=None,
+        debug=False,
+    )
+
+
+def _http_problem(request: Request[Any, Any, Any], error: HTTPException) -> Response[Any]:
+    """Litestar's own refusals, in our shape."""
+    status = error.status_code
+    if status == 404:
+        content = WireReasons.NOT_FOUND.problem(f"there is nothing at {request.url.path}; see /docs")
+    elif status == 405:
+        content = WireReasons.METHOD_NOT_ALLOWED.problem(f"{request.method} is not known at {request.url.path}")
+    elif status == 413:
+        content = WireReasons.TOO_LARGE.problem("the body is larger than the server takes")
+    elif status == 400:
+        extra = error.extra if isinstance(error.extra, list) else []
+        said = "; ".join(f"{item.get('message')} (at {item.get('key')})" for item in extra if isinstance(item, dict))
+        content = wire.malformed(ValueError(said or error.detail))
+    else:
+        return _our_mistake(request, error)
+    return _response(handlers.problem(content))
+
+
+def _our_mistake(_: Request[Any, Any, Any], error: Exception) -> Response[Any]:
+    """What nobody expected."""
+    import structlog
+
+    structlog.get_logger("evenmatch.http").error("request failed", error=repr(error), exc_info=error)
+    return _response(handlers.problem(WireReasons.INTERNAL_ERROR.problem("nothing was changed; please report this")))

@@ -1,0 +1,404 @@
+"""The engine thread: one thread owns the engine, the journal and the clock; everyone else sends it orders.
+
+    mailbox ─> all that waits ─> step, step, step ─> one commit ─> replies, pushes, matchers to run
+                                                        └─ failed: everybody is told 503, and the engine
+                                                           reloads from checkpoint + journal
+
+1. Nothing is told to anyone before it is durable (I7). Questions are answered after the commit, so reads show
+   committed state only.
+2. Joins that stand side by side in the mailbox and go to the same queue are stepped as one command: the cost of an
+   array event is shared by all of them.
+3. Time passes by `Tick`, at least every `tick_ms`; the clock follows the wall but never runs backwards.
+4. A command that makes the engine raise is our bug: the engine reloads, the group is tried again one by one, and the
+   one at fault alone is answered 500.
+"""
+
+import asyncio
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import structlog
+
+from evenmatch.core.engine import Engine, Step
+from evenmatch.domain import commands as cmd
+from evenmatch.domain.effects import RunMatcher
+from evenmatch.domain.events import Event, TicketsJoined
+from evenmatch.domain.queue import QueueSpec
+from evenmatch.domain.refusals import Refusal
+from evenmatch.domain.ticket import Member, TicketRequest
+from evenmatch.errors import JournalError, JournalStale
+from evenmatch.recovery import checkpoint_of, recover
+from evenmatch.settings import Settings
+from evenmatch.storage.protocol import Commit, Journal
+
+from . import messages
+from .directory import Directory
+from .mailbox import CommandOrder, Joined, JoinOrder, Order, Question, Reply, Unavailable, WaveOrder
+from .metrics import Metrics
+from .views import Views
+
+log = structlog.get_logger("evenmatch.runner")
+
+_BATCH_MOST = 4_096
+"""Orders in one commit."""
+_TICKETS_PER_DEBT = 20
+"""Replaying so many tickets of array events costs about as much as replaying one event."""
+
+
+class Clock:
+    """Milliseconds since 1970 that never run backwards, whatever is done to the wall clock."""
+
+    def __init__(self) -> None:
+        self._ahead = time.time() - time.monotonic()
+        self._last = 0
+
+    def now_ms(self, floor: int = 0) -> int:
+        """The present moment, at least `floor`."""
+        self._last = max(self._last, floor, int((time.monotonic() + self._ahead) * 1000))
+        return self._last
+
+
+class Runner:
+    """The engine thread and its mailbox."""
+
+    def __init__(
+        self, journal: Journal, specs: Iterable[QueueSpec], settings: Settings, run_matcher: Callable[..., None]
+    ) -> None:
+        self.journal = journal
+        self.settings = settings
+        self.metrics = Metrics()
+        self.ready = False
+        self.listening: dict[int, Any] = {}
+        """Tickets whose owners hold a WebSocket; the event loop writes, the engine thread looks."""
+        self.push: Callable[[list[messages.Told]], None] = lambda told: None
+        self.fatal: Callable[[str], None] = lambda why: None
+        """Called from the engine thread when the journal belongs to another owner."""
+        self._specs = tuple(specs)
+        self._run_matcher = run_matcher
+        self._clock = Clock()
+        self._mailbox: deque[Order] = deque()
+        self._wake = threading.Event()
+        self._idle = False
+        self._stopping = False
+        self._trouble: str | None = None
+        self._debt = 0
+        self._one_by_one = 0
+        """So many orders are to be carried out each in its own commit."""
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread = threading.Thread(target=self._work, name="engine", daemon=True)
+        self._load()
+
+    # -- called from the event loop ----------------------------------------------------------------------------------
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Start the engine thread; replies are given on this loop."""
+        self._loop = loop
+        self._thread.start()
+
+    async def stop(self) -> None:
+        """Carry out what waits, save a checkpoint and end the thread."""
+        self._stopping = True
+        self._wake.set()
+        await asyncio.to_thread(self._thread.join)
+
+    @property
+    def depth(self) -> int:
+        """Orders that wait."""
+        return len(self._mailbox)
+
+    def full(self) -> bool:
+        """Is there no room for another order?"""
+        return len(self._mailbox) >= self.settings.mailbox or self._stopping
+
+    def put(self, order: Order) -> None:
+        """Hand an order to the engine thread."""
+        self._mailbox.append(order)
+        if self._idle:
+            self._wake.set()
+
+    def reply(self) -> Reply:
+        """A future for an order's answer."""
+        assert self._loop is not None
+        return self._loop.create_future()
+
+    async def ask(self, question: Callable[[Views, int], Any]) -> Any:
+        """Look something up in committed state."""
+        reply = self.reply()
+        self.put(Question(question, reply))
+        return await reply
+
+    # -- the engine thread -------------------------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        next_tick = 0.0
+        while True:
+            if not self._mailbox and not self._stopping:
+                self._idle = True
+                if not self._mailbox and not self._stopping:
+                    self._wake.wait(max(0.0, next_tick - time.monotonic()))
+                self._idle = False
+                self._wake.clear()
+            if self._stopping and not self._mailbox:
+                break
+            tick = time.monotonic() >= next_tick
+            if tick:
+                next_tick = time.monotonic() + self.settings.tick_ms / 1000
+            most = 1 if self._one_by_one else _BATCH_MOST
+            orders = [self._mailbox.popleft() for _ in range(min(len(self._mailbox), most))]
+            self._one_by_one = max(0, self._one_by_one - len(orders))
+            try:
+                self._process(orders, tick)
+            except Exception:
+                log.exception("engine thread: a group of orders failed")
+                self._answer([(order, _FAILED) for order in orders])
+        self._save_checkpoint()
+        self.ready = False
+
+    def _load(self) -> None:
+        """Make the engine anew from what is durable."""
+        started = time.monotonic()
+        state = recover(self.journal)
+        self.engine = Engine(state, keep_ms=round(self.settings.keep_s * 1000))
+        self.directory = Directory(self.journal)
+        self.views = Views(self.engine, self.journal, self.directory)
+        self._clock.now_ms(state.now_ms)
+        checkpoint = self.journal.newest_checkpoint() if state.sequence else None
+        self._debt = state.sequence - (checkpoint.sequence if checkpoint else 0)
+        steps = [self.engine.step(cmd.Resume(), self._clock.now_ms())]
+        steps += [self.engine.step(cmd.OpenQueue(spec), self._clock.now_ms()) for spec in self._specs]
+        refused = [step.refusal.detail for step in steps if step.refusal is not None]
+        if refused:
+            raise JournalError(f"a queue could not be opened: {'; '.join(refused)}")
+        self._commit([event for step in steps for event in step.events], self._clock.now_ms(), [], [], [])
+        self._trouble = None
+        self.ready = True
+        log.info("engine loaded", sequence=self.engine.state.sequence, ms=round((time.monotonic() - started) * 1000))
+
+    def _process(self, orders: list[Order], tick: bool) -> None:
+        if self._trouble is not None:
+            try:
+                self._load()
+            except JournalError as error:
+                self._trouble = str(error)
+                self._answer([(order, _unavailable(error)) for order in orders])
+                return
+        now_ms = self._clock.now_ms(self.engine.state.now_ms)
+        first = self.engine.state.sequence + 1
+        group = _Group(self, now_ms)
+        try:
+            if tick:
+                group.take(self.engine.step(cmd.Tick(), now_ms))
+            for run in _side_by_side(orders):
+                group.step(run)
+            names = self.directory.settle(group.joined_players)
+            self._commit(group.events, now_ms, names, group.attributes, group.departures)
+        except JournalError as error:
+            self._failed_commit(error, orders)
+            return
+        except Exception:
+            log.exception("a command failed", orders=len(orders))
+            self._reload()
+            if len(orders) > 1:
+                self._one_by_one += len(orders)
+                self._mailbox.extendleft(reversed(orders))
+            else:
+                self._answer([(order, _FAILED) for order in orders])
+            return
+        self._publish(first, group)
+        if self._debt >= self.settings.checkpoint_debt:
+            self._save_checkpoint()
+
+    def _commit(
+        self,
+        events: list[Event],
+        now_ms: int,
+        names: list[tuple[int, str]],
+        attributes: list[tuple[int, dict[str, Any]]],
+        steps: list[Step],
+    ) -> None:
+        if not events:
+            return
+        started = time.perf_counter()
+        self.journal.append(
+            Commit(
+                first_sequence=self.engine.state.sequence - len(events) + 1,
+                at_ms=now_ms,
+                events=events,
+                names=names,
+                attributes=attributes,
+                tickets=[row for step in steps for left in step.departures for row in left.tickets],
+                matches=[row for step in steps for left in step.departures for row in left.matches],
+            )
+        )
+        self.metrics.committed(events, time.perf_counter() - started)
+        self._debt += len(events) + sum(
+            len(e.size) // _TICKETS_PER_DEBT for e in events if isinstance(e, TicketsJoined)
+        )
+
+    def _failed_commit(self, error: JournalError, orders: list[Order]) -> None:
+        log.error("commit failed", error=str(error))
+        self.metrics.commit_failures += 1
+        self._answer([(order, _unavailable(error)) for order in orders])
+        self._reload()
+        if isinstance(error, JournalStale):
+            self.fatal(str(error))
+
+    def _reload(self) -> None:
+        """Memory is ahead of the truth: go back to what is durable, now or when the journal answers again."""
+        self.ready = False
+        self._trouble = "the journal is being read again"
+        try:
+            self._load()
+        except JournalError as error:
+            self._trouble = str(error)
+            log.error("reload failed; trying again with the next order", error=str(error))
+
+    def _publish(self, first: int, group: "_Group") -> None:
+        told: list[messages.Told] = []
+        if self.listening:
+            for sequence, event in enumerate(group.events, first):
+                told += messages.live(self.views, event, sequence, self.listening)
+        self._answer(group.answers(), told)
+        for effect in group.effects:
+            self._run_matcher(effect, self.engine, self.put)
+
+    def _answer(self, answers: list[tuple[Order, Any]], told: list[messages.Told] | None = None) -> None:
+        replies = [(order.reply, answer) for order, answer in answers if order.reply is not None]
+        if (replies or told) and self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._deliver, replies, told or [])
+
+    def _deliver(self, replies: list[tuple[Reply, Any]], told: list[messages.Told]) -> None:
+        for reply, answer in replies:
+            if not reply.done():
+                reply.set_result(answer)
+        if told:
+            self.push(told)
+
+    def _save_checkpoint(self) -> None:
+        if self._trouble is not None or not self._debt:
+            return
+        try:
+            self.journal.save_checkpoint(checkpoint_of(self.engine.state))
+            self._debt = 0
+        except JournalError as error:
+            log.error("checkpoint not saved", error=str(error))
+            self._debt = 0  # try again after as many events more, not at once
+
+
+_FAILED = Unavailable("internal_error", "the server made a mistake with this request; nothing was changed", 500)
+
+
+def _unavailable(error: JournalError) -> Unavailable:
+    return Unavailable("journal_unavailable", f"nothing was changed: {error}")
+
+
+def _side_by_side(orders: list[Order]) -> Iterable[list[Any]]:
+    """Orders one by one, but neighbouring joins to the same queue together."""
+    run: list[JoinOrder] = []
+    for order in orders:
+        if isinstance(order, JoinOrder):
+            if run and run[0].queue != order.queue:
+                yield run
+                run = []
+            run.append(order)
+            continue
+        if run:
+            yield run
+            run = []
+        yield [order]
+    if run:
+        yield run
+
+
+class _Group:
+    """The orders of one commit, and what they led to."""
+
+    def __init__(self, runner: Runner, now_ms: int) -> None:
+        self.runner = runner
+        self.now_ms = now_ms
+        self.events: list[Event] = []
+        self.effects: list[RunMatcher] = []
+        self.departures: list[Step] = []
+        self.attributes: list[tuple[int, dict[str, Any]]] = []
+        self.joined_players: list[int] = []
+        self._answers: list[tuple[Order, Any]] = []
+        self._questions: list[Question] = []
+
+    def take(self, step: Step) -> Step:
+        """Note what a step led to."""
+        self.events += step.events
+        self.effects += step.effects
+        if step.departures:
+            self.departures.append(step)
+        return step
+
+    def step(self, run: list[Order]) -> None:
+        """Carry out one order, or neighbouring joins at once."""
+        order = run[0]
+        match order:
+            case JoinOrder():
+                self._join([other for other in run if isinstance(other, JoinOrder)])
+            case Question():
+                self._questions.append(order)
+            case CommandOrder():
+                number = 0
+                if order.player is not None:
+                    number = self.runner.directory.known([order.player]).get(order.player, 0)
+                step = self.take(self.runner.engine.step(order.make(number), self.now_ms))
+                self._answers.append((order, step.refusal))
+            case WaveOrder():
+                if order.engine is self.runner.engine:
+                    self.take(self.runner.engine.step(order.command, self.now_ms))
+
+    def _join(self, orders: list[JoinOrder]) -> None:
+        engine, queue = self.runner.engine, orders[0].queue
+        entries = [entry for order in orders for entry in order.entries]
+        requests: tuple[TicketRequest, ...] = ()
+        if queue in engine.state.queues:
+            numbers = self.runner.directory.numbers([name for entry in entries for name, _, _ in entry.players])
+            requests = tuple(
+                TicketRequest(
+                    tuple(Member(numbers[name], rating, ping) for name, rating, ping in entry.players),
+                    entry.attributes,
+                    entry.key,
+                    entry.fingerprint,
+                )
+                for entry in entries
+            )
+        step = self.take(engine.step(cmd.JoinMany(queue, requests), self.now_ms))
+        if step.refusal is not None:
+            self._answers += [(order, step.refusal) for order in orders]
+            return
+        for event in step.events:
+            if isinstance(event, TicketsJoined):
+                self.joined_players += event.player.tolist()
+        keys = engine.state.keys
+        place = 0
+        for order in orders:
+            outcomes: list[tuple[int, int] | Refusal] = []
+            for entry in order.entries:
+                outcome = step.outcomes[place]
+                place += 1
+                if isinstance(outcome, Refusal):
+                    outcomes.append(outcome)
+                    continue
+                outcomes.append((outcome, keys[entry.key][2] if entry.key else self.now_ms))
+                if entry.attributes:
+                    self.attributes.append((outcome, entry.attributes))
+            self._answers.append((order, Joined(outcomes)))
+
+    def answers(self) -> list[tuple[Order, Any]]:
+        """All replies; to be called after the commit, for questions are answered here."""
+        for question in self._questions:
+            try:
+                answer = question.ask(self.runner.views, self.now_ms)
+            except JournalError as error:
+                answer = _unavailable(error)
+            except Exception:
+                log.exception("a question failed")
+                answer = _FAILED
+            self._answers.append((question, answer))
+        return self._answers

@@ -1,0 +1,229 @@
+"""What people are shown: tickets, proposals, matches and queues in the API's words.
+
+Built from committed state, in the engine thread, when somebody asks; finished things come from the journal's read
+tables. Every shape of the API stands here and nowhere else.
+"""
+
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from evenmatch.core.engine import Engine
+from evenmatch.core.records import match_record, proposal_record, ticket_record
+from evenmatch.domain.ids import match_id, proposal_id, ticket_id
+from evenmatch.domain.match import Reason
+from evenmatch.domain.queue import QueueSpec
+from evenmatch.domain.refusals import Reasons, Refusal
+from evenmatch.domain.ticket import Status
+from evenmatch.storage.protocol import Journal
+
+from .directory import Directory
+
+
+class PlayerView(msgspec.Struct, frozen=True):
+    """A player of a ticket."""
+
+    id: str
+    rating: float | None = None
+    ping_ms: float | None = None
+
+
+class ProposalView(msgspec.Struct, frozen=True):
+    """A suggested match that awaits its ready check."""
+
+    id: str
+    deadline_ms: int | None
+    """When the ready check lapses (milliseconds since 1970)."""
+    pending: int
+    """Players who have not accepted yet."""
+
+
+class TeamTicketView(msgspec.Struct, frozen=True):
+    """A party in a team."""
+
+    id: str
+    players: list[PlayerView]
+
+
+class TeamView(msgspec.Struct, frozen=True):
+    """A team of a match."""
+
+    players: list[str]
+    """The ids of all its players."""
+    tickets: list[TeamTicketView]
+
+
+class MatchView(msgspec.Struct, frozen=True):
+    """A match: accepted by everyone, never changed."""
+
+    id: str
+    queue: str
+    wave: int
+    made_ms: int
+    teams: list[TeamView]
+    quality: float | None
+    """Predicted evenness, 0 to 1; null where there is one team only."""
+    cost: float
+    """What the matcher minimised; lower is better."""
+
+
+class TicketView(msgspec.Struct, frozen=True):
+    """A ticket."""
+
+    id: str
+    queue: str
+    status: str
+    """waiting, proposed, matched, cancelled or expired"""
+    joined_ms: int
+    waited_ms: int
+    """Time spent waiting; ready checks do not count."""
+    misses: int
+    """Recorded waves it lived through unmatched."""
+    players: list[PlayerView]
+    attributes: dict[str, Any]
+    suspended: bool = False
+    """A proposal or running match in another queue has one of its players; it waits on when that is over."""
+    cause: str | None = None
+    """Why it was cancelled or expired."""
+    reason: str | None = None
+    """Why the last wave left it waiting."""
+    proposal: ProposalView | None = None
+    match: MatchView | None = None
+
+
+class WaveView(msgspec.Struct, frozen=True):
+    """A wave that is recorded: it changed something."""
+
+    number: int
+    started_ms: int
+    finished_ms: int
+    waiting: int
+    """Tickets it saw."""
+    proposals: int
+    seated: int
+    """Tickets in those proposals."""
+    dropped: int
+    """Proposals that no longer held when the plan came back."""
+
+
+class QueueView(msgspec.Struct, frozen=True):
+    """A queue."""
+
+    name: str
+    waiting: int
+    """Tickets waiting now."""
+    players_waiting: int
+    oldest_wait_ms: int
+    wave: int
+    """The number of the last wave that was run."""
+    last_wave: WaveView | None
+    version: int
+    """How often its rules were given."""
+    spec: QueueSpec
+
+
+class Views:
+    """Answers to those who ask."""
+
+    def __init__(self, engine: Engine, journal: Journal, directory: Directory) -> None:
+        self.engine = engine
+        self.journal = journal
+        self.directory = directory
+
+    def ticket(self, number: int, now_ms: int) -> TicketView | Refusal:
+        """A ticket, live or long finished."""
+        record = ticket_record(self.engine.state, number, now_ms) or self.journal.finished_ticket(number)
+        if record is None:
+            return Refusal(Reasons.UNKNOWN_TICKET, f"no ticket is called {ticket_id(number)}")
+        return TicketView(
+            id=ticket_id(number),
+            queue=record["queue"],
+            status=record["status"],
+            joined_ms=record["joined_ms"],
+            waited_ms=record["waited_ms"],
+            misses=record["misses"],
+            players=self._players([record["players"]])[0],
+            attributes=self.journal.attributes_of(number),
+            suspended=record["suspended"],
+            cause=record["cause"],
+            reason=self._reason(record["queue"], number) if record["status"] == "waiting" else None,
+            proposal=None if record["proposal"] is None else self.proposal(record["proposal"]),
+            match=None if record["match"] is None else self._match(record["match"]),
+        )
+
+    def _reason(self, queue: str, ticket: int) -> str | None:
+        _, reasons = self.engine.reasons.get(queue, (0, {}))
+        code = reasons.get(ticket)
+        return None if code is None else Reason(code).word
+
+    def progress(self, number: int, now_ms: int) -> tuple[int, bool] | Refusal:
+        """The sequence of the last event of a ticket's story, and whether it is over."""
+        record = ticket_record(self.engine.state, number, now_ms) or self.journal.finished_ticket(number)
+        if record is None:
+            return Refusal(Reasons.UNKNOWN_TICKET, f"no ticket is called {ticket_id(number)}")
+        return int(record["sequence"]), record["status"] not in ("waiting", "proposed")
+
+    def proposal(self, number: int) -> ProposalView:
+        """An open proposal."""
+        record = proposal_record(self.engine.state, number)
+        if record is None:  # told of long after: all that is left of it is its name
+            return ProposalView(proposal_id(number), None, 0)
+        return ProposalView(proposal_id(number), record["deadline_ms"], record["pending"])
+
+    def match(self, number: int) -> MatchView | Refusal:
+        """A match, fresh or long made."""
+        found = self._match(number)
+        if found is None:
+            return Refusal(Reasons.UNKNOWN_MATCH, f"no match is called {match_id(number)}")
+        return found
+
+    def _match(self, number: int) -> MatchView | None:
+        record = match_record(self.engine.state, number) or self.journal.finished_match(number)
+        if record is None:
+            return None
+        parties = [party for team in record["teams"] for party in team]
+        players = iter(self._players([party["players"] for party in parties]))
+        teams = [
+            [TeamTicketView(ticket_id(party["ticket"]), next(players)) for party in team] for team in record["teams"]
+        ]
+        return MatchView(
+            id=match_id(number),
+            queue=record["queue"],
+            wave=record["wave"],
+            made_ms=record["made_ms"],
+            teams=[TeamView([p.id for party in team for p in party.players], team) for team in teams],
+            quality=record["quality"],
+            cost=record["cost"],
+        )
+
+    def _players(self, parties: list[list[dict[str, Any]]]) -> list[list[PlayerView]]:
+        names = self.directory.names([player["player"] for party in parties for player in party])
+        return [
+            [PlayerView(names[player["player"]], player["rating"], player["ping_ms"]) for player in party]
+            for party in parties
+        ]
+
+    def queue(self, name: str, now_ms: int) -> QueueView | Refusal:
+        """One queue."""
+        queue = self.engine.state.queues.get(name)
+        if queue is None:
+            known = ", ".join(sorted(self.engine.state.queues)) or "none"
+            return Refusal(Reasons.UNKNOWN_QUEUE, f"no queue is called {name!r}; open queues: {known}")
+        t = queue.tickets
+        slots = np.flatnonzero(t.status == Status.WAITING)
+        return QueueView(
+            name=name,
+            waiting=len(slots),
+            players_waiting=int(t.size[slots].sum()),
+            oldest_wait_ms=int(queue.waited_ms(slots, now_ms).max()) if len(slots) else 0,
+            wave=max(queue.wave, self.engine.timetable(name).wave),
+            last_wave=WaveView(**queue.last_wave) if queue.last_wave else None,
+            version=queue.version,
+            spec=queue.spec,
+        )
+
+    def queues(self, now_ms: int) -> list[QueueView]:
+        """All queues, by name."""
+        views = [self.queue(name, now_ms) for name in sorted(self.engine.state.queues)]
+        return [view for view in views if isinstance(view, QueueView)]

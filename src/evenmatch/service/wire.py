@@ -1,0 +1,220 @@
+"""Bodies and headers as they come over the wire, and problems as they go back (RFC 9457).
+
+What is checked here is the form: JSON, types, names, sizes. Rules of the game are the core's; its refusals become
+problems here too, so that every "no" has one shape: type, title, status, detail and our `reason`.
+"""
+
+import difflib
+import hashlib
+import math
+import re
+import unicodedata
+from enum import Enum
+from typing import Any, Final
+
+import msgspec
+
+from evenmatch.domain.refusals import Refusal
+from evenmatch.domain.ticket import RATING_DEFAULT
+
+from .mailbox import JoinEntry, Unavailable
+
+PLAYER_ID_MAX: Final = 128
+ATTRIBUTES_MAX: Final = 32
+ATTRIBUTE_NAME_MAX: Final = 64
+ATTRIBUTE_VALUE_MAX: Final = 256
+KEY_MAX: Final = 255
+RETRY_AFTER_S: Final = 1
+
+
+class PlayerBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    """A player who wants to play."""
+
+    id: str
+    rating: float = RATING_DEFAULT
+    ping_ms: float | None = None
+
+
+class TicketBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
+    """A party that wants to play: one player or more."""
+
+    players: list[PlayerBody]
+    attributes: dict[str, str | int | float | bool] = {}
+
+
+class BatchBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Many tickets at once."""
+
+    tickets: list[TicketBody]
+
+
+class PlayerAnswerBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Who accepts or declines."""
+
+    player: str
+
+
+class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Why a request was not granted."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    reason: str
+
+
+class WireReasons(Enum):
+    """Reasons for which a request does not even become a command: code -> (status, title)."""
+
+    MALFORMED = (400, "The request cannot be read")
+    BAD_KEY = (400, "The Idempotency-Key cannot be used")
+    NOT_FOUND = (404, "There is nothing at this path")
+    METHOD_NOT_ALLOWED = (405, "This path knows other methods")
+    TOO_LARGE = (413, "The request is too large")
+    BAD_PLAYER_ID = (422, "A player's id cannot be used")
+    BAD_ATTRIBUTES = (422, "The attributes cannot be used")
+    INTERNAL_ERROR = (500, "The server made a mistake")
+    BUSY = (503, "The server has too much to do")
+    JOURNAL_UNAVAILABLE = (503, "The journal cannot be written")
+    STOPPING = (503, "The server is stopping")
+
+    @property
+    def code(self) -> str:
+        """The reason as the API spells it."""
+        return self.name.lower()
+
+    def problem(self, detail: str) -> Problem:
+        """The problem for this reason."""
+        status, title = self.value
+        return Problem(problem_type(self.code), title, status, detail, self.code)
+
+
+def problem_type(code: str) -> str:
+    """Where a reason is explained."""
+    return f"/docs#reason-{code}"
+
+
+def problem_of(answer: Refusal | Unavailable) -> Problem:
+    """A refusal as the API tells it."""
+    if isinstance(answer, Unavailable):
+        title = WireReasons[answer.reason.upper()].value[1]
+        return Problem(problem_type(answer.reason), title, answer.status, answer.detail, answer.reason)
+    reason = answer.reason
+    return Problem(problem_type(reason.code), reason.title, reason.status, answer.detail, reason.code)
+
+
+BUSY: Final = WireReasons.BUSY.problem(
+    f"more requests wait than the server takes; nothing was changed, try again in {RETRY_AFTER_S} s"
+)
+
+_ticket_decoder = msgspec.json.Decoder(TicketBody)
+_batch_decoder = msgspec.json.Decoder(BatchBody)
+_player_decoder = msgspec.json.Decoder(PlayerAnswerBody)
+_raw_batch_decoder = msgspec.json.Decoder(dict[str, list[msgspec.Raw]])
+_encode = msgspec.json.Encoder().encode
+
+_UNKNOWN_FIELD: Final = re.compile(r"unknown field `(?P<field>[^`]*)`")
+_KNOWN_FIELDS: Final = ("players", "attributes", "id", "rating", "ping_ms", "tickets", "player")
+
+
+def malformed(error: Exception) -> Problem:
+    """The problem for a body that is not what it should be."""
+    detail = str(error)
+    unknown = _UNKNOWN_FIELD.search(detail)
+    if unknown:
+        near = difflib.get_close_matches(unknown["field"], _KNOWN_FIELDS, 1)
+        detail += f"; did you mean `{near[0]}`?" if near else ""
+    return WireReasons.MALFORMED.problem(detail)
+
+
+def read_ticket(body: bytes) -> TicketBody | Problem:
+    """A ticket's body."""
+    try:
+        return _ticket_decoder.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return malformed(error)
+
+
+def read_player(body: bytes) -> str | Problem:
+    """The player of an accept or decline."""
+    try:
+        return _player_decoder.decode(body).player
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return malformed(error)
+
+
+def read_batch(body: bytes, most: int) -> list[TicketBody | Problem] | Problem:
+    """The tickets of a batch, each well-formed or a problem of its own."""
+    tickets: list[Any]
+    try:
+        tickets = list(_batch_decoder.decode(body).tickets)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        try:
+            raw = _raw_batch_decoder.decode(body)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            return malformed(error)
+        if set(raw) != {"tickets"}:
+            return malformed(error)
+        tickets = [read_ticket(bytes(ticket)) for ticket in raw["tickets"]]
+    if len(tickets) > most:
+        return WireReasons.TOO_LARGE.problem(f"{len(tickets)} tickets in one batch: send at most {most}")
+    return tickets
+
+
+def key_digest(queue: str, key: str, place: int | None = None) -> int | Problem:
+    """128 bits for an idempotency key (of one ticket of a batch); 0 = there is none."""
+    if not key:
+        return WireReasons.BAD_KEY.problem("Idempotency-Key is empty: give it a value, or leave the header out")
+    if len(key) > KEY_MAX or not key.isascii() or not key.isprintable():
+        return WireReasons.BAD_KEY.problem(f"use 1 to {KEY_MAX} printable ASCII characters")
+    text = f"{queue}\0{key}" if place is None else f"{queue}\0{key}\0{place}"
+    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=16).digest()) or 1
+
+
+def entry_of(body: TicketBody, key: int) -> JoinEntry | Problem:
+    """What the engine is asked, if names and attributes are usable."""
+    for player in body.players:
+        wrong = _bad_id(player.id)
+        if wrong is not None:
+            return WireReasons.BAD_PLAYER_ID.problem(wrong)
+    if body.attributes:
+        wrong = _bad_attributes(body.attributes)
+        if wrong is not None:
+            return WireReasons.BAD_ATTRIBUTES.problem(wrong)
+    fingerprint = 0
+    if key:
+        fingerprint = int.from_bytes(hashlib.blake2b(_encode(body), digest_size=8).digest()) >> 1
+    return JoinEntry(
+        tuple((p.id, p.rating, math.nan if p.ping_ms is None else p.ping_ms) for p in body.players),
+        body.attributes,
+        key,
+        fingerprint,
+    )
+
+
+def _bad_id(name: str) -> str | None:
+    if name.isascii() and name.isprintable() and 0 < len(name) <= PLAYER_ID_MAX:
+        return None
+    if not name:
+        return "a player's id is empty: give it 1 to 128 characters"
+    if len(name) > PLAYER_ID_MAX:
+        return f"a player's id has {len(name)} characters: use at most {PLAYER_ID_MAX}"
+    if any(unicodedata.category(character) in ("Cc", "Cs") for character in name):
+        return "a player's id holds a control character: use printable ones"
+    return None
+
+
+def _bad_attributes(attributes: dict[str, Any]) -> str | None:
+    if len(attributes) > ATTRIBUTES_MAX:
+        return f"{len(attributes)} attributes: use at most {ATTRIBUTES_MAX}"
+    for name, value in attributes.items():
+        if not 0 < len(name) <= ATTRIBUTE_NAME_MAX:
+            return f"an attribute's name has {len(name)} characters: use 1 to {ATTRIBUTE_NAME_MAX}"
+        if isinstance(value, str) and len(value) > ATTRIBUTE_VALUE_MAX:
+            return f"attributes.{name} has {len(value)} characters: use at most {ATTRIBUTE_VALUE_MAX}"
+        if isinstance(value, float) and not math.isfinite(value):
+            return f"attributes.{name} is not a finite number"
+        if isinstance(value, int) and not -(2**53) <= value <= 2**53:
+            return f"attributes.{name} is too large a number: use a text"
+    return None

@@ -1,0 +1,110 @@
+"""The only place that chooses the real clock, journal, matchers and transport."""
+
+import asyncio
+import logging
+import signal
+import socket
+import sys
+from collections.abc import Callable, Iterable
+
+import structlog
+import uvicorn
+
+from evenmatch import __version__
+from evenmatch.domain.queue import QueueSpec
+from evenmatch.errors import EvenmatchError
+from evenmatch.service.app import App
+from evenmatch.service.matching import MatcherRoom
+from evenmatch.service.runner import Runner
+from evenmatch.settings import Settings
+from evenmatch.storage.protocol import Journal
+from evenmatch.storage.sqlite import SqliteJournal
+
+_SWITCH_S = 0.0005
+"""The engine thread and the event loop hand the interpreter lock over this often at the latest. With Python's own 5 ms
+each statement of a commit could wait that long for a busy event loop."""
+_GRACE_S = 10
+
+
+class PortTaken(EvenmatchError):
+    """Somebody else listens where the server should."""
+
+
+def build_app(journal: Journal, specs: Iterable[QueueSpec], settings: Settings, *, fast: bool = True) -> App:
+    """The application over a journal, recovered and with its queues open."""
+    room = MatcherRoom()
+    runner = Runner(journal, specs, settings, room.run)
+    room.waved = runner.metrics.wave
+    return App(runner, room, settings, __version__, fast=fast)
+
+
+def listen(settings: Settings) -> socket.socket:
+    """The socket to serve on."""
+    try:
+        return socket.create_server(
+            (settings.host, settings.port),
+            family=socket.AF_INET6 if ":" in settings.host else socket.AF_INET,
+            backlog=2048,
+        )
+    except OSError as error:
+        raise PortTaken(
+            f"cannot listen on {settings.host}:{settings.port}: {error.strerror}. "
+            "Is another server running there? Stop it, or choose another --port"
+        ) from error
+
+
+def serve(settings: Settings, specs: Iterable[QueueSpec], started: Callable[[str], None]) -> None:
+    """Run the server until it is told to stop; `started` is called with its URL."""
+    _log_to_stderr()
+    listening = listen(settings)
+    journal = SqliteJournal(settings.db)
+    try:
+        app = build_app(journal, specs, settings)
+    except BaseException:
+        journal.close()
+        raise
+    sys.setswitchinterval(_SWITCH_S)
+    config = uvicorn.Config(
+        app,
+        http="httptools",
+        loop="uvloop",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        timeout_graceful_shutdown=_GRACE_S,
+        ws_max_size=65_536,
+        ws_per_message_deflate=False,
+    )
+    server = uvicorn.Server(config)
+
+    def stale(why: str) -> None:
+        structlog.get_logger("evenmatch").error("stopping: the journal has another owner", why=why)
+        signal.raise_signal(signal.SIGTERM)
+
+    app.runner.fatal = stale
+    host, port = listening.getsockname()[:2]
+    started(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
+    with asyncio.Runner(loop_factory=_loop) as runner:
+        runner.run(server.serve(sockets=[listening]))
+
+
+def _loop() -> asyncio.AbstractEventLoop:
+    import uvloop
+
+    return uvloop.new_event_loop()
+
+
+def _log_to_stderr() -> None:
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            structlog.dev.ConsoleRenderer() if sys.stderr.isatty() else structlog.processors.JSONRenderer(),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )

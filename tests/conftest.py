@@ -1,0 +1,13 @@
+"""Settings that every test shares: quick and the same on every run, or (EVENMATCH_TESTS=thorough) long and random."""
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+_SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
+
+settings.register_profile("quick", derandomize=True, database=None, deadline=None, suppress_health_check=_SLOW_IS_FINE)
+settings.register_profile(
+    "thorough", max_examples=1_000, stateful_step_count=100, deadline=None, suppress_health_check=_SLOW_IS_FINE
+)
+settings.load_profile(os.environ.get("EVENMATCH_TESTS", "quick"))

@@ -1,0 +1,221 @@
+"""The invariants of ARCHITECTURE.md, checked twice over: in the state's columns, and in the events alone."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from evenmatch.core.hashing import recomputed_sums, state_hash
+from evenmatch.core.state import OPEN, OVER, RUNNING, QueueState, State
+from evenmatch.domain import events as ev
+from evenmatch.domain.queue import QueueSpec
+from evenmatch.domain.ticket import Status
+
+LIVE = (Status.WAITING, Status.PROPOSED)
+
+
+def check_columns(state: State) -> None:
+    """I1, I2, I3, I5, I11 and the kept sums, row by row."""
+    live: dict[int, list[int]] = {}
+    claims: dict[int, int] = {}
+    tickets_at: dict[int, int] = {}
+    proposals_at: dict[int, int] = {}
+    for queue in state.by_index:
+        rows = {int(queue.tickets.ticket[s]): s for s in np.flatnonzero(queue.tickets.status).tolist()}
+        tickets_at.update({ticket: slot | queue.index << 32 for ticket, slot in rows.items()})
+        _check_queue(queue, rows, live, claims, proposals_at)
+    assert tickets_at == state.tickets_at
+    assert proposals_at == state.proposals_at
+    assert {player: tuple(sorted(tickets)) for player, tickets in live.items()} == {
+        player: state.live_tickets(player) for player in state.live
+    }
+    assert set(state.several) == {player for player, tickets in live.items() if len(tickets) > 1}
+    assert claims == state.claims
+    for queue in state.by_index:
+        for slot in np.flatnonzero(queue.tickets.status == Status.WAITING).tolist():
+            claimed = sum(player in claims for player in _players(queue, slot))
+            assert queue.tickets.suspended[slot] == claimed, "I11: a ticket is suspended once for each claimed player"
+    state_hash(state)
+    assert (state.tickets_sum_high % 2**64, state.tickets_sum_low % 2**64) == recomputed_sums(state)
+
+
+def _players(queue: QueueState, slot: int) -> list[int]:
+    players: list[int] = queue.players.player[queue.player_rows(np.array([slot]))].tolist()
+    return players
+
+
+def _check_queue(
+    queue: QueueState,
+    rows: dict[int, int],
+    live: dict[int, list[int]],
+    claims: dict[int, int],
+    proposals_at: dict[int, int],
+) -> None:
+    t, p = queue.tickets, queue.proposals
+    here: Counter[int] = Counter()
+    for ticket, slot in rows.items():
+        if Status(int(t.status[slot])) in LIVE:
+            for player in _players(queue, slot):
+                live.setdefault(player, []).append(ticket)
+                here[player] += 1
+    assert not here or max(here.values()) == 1, "I2: a player has two live tickets in one queue"
+    assert queue.waiting == int((t.status == Status.WAITING).sum())
+    seated: Counter[int] = Counter()
+    for slot in np.flatnonzero(p.standing).tolist():
+        number, standing = int(p.proposal[slot]), int(p.standing[slot])
+        proposals_at[number] = slot | queue.index << 32
+        if standing not in (OPEN, RUNNING, OVER):
+            continue
+        tickets, teams = queue.roster(slot)
+        players: Counter[int] = Counter()
+        pending = 0
+        for ticket, team in zip(tickets.tolist(), teams.tolist(), strict=True):
+            seated[ticket] += 1
+            assert t.proposal[rows[ticket]] == number
+            assert t.status[rows[ticket]] == (Status.PROPOSED if standing == OPEN else Status.MATCHED)
+            players[team] += int(t.size[rows[ticket]])
+            party = queue.player_rows(np.array([rows[ticket]]))
+            pending += int((queue.players.accepted[party] == 0).sum())
+            if standing in (OPEN, RUNNING):
+                for player in _players(queue, rows[ticket]):
+                    assert player not in claims, "I11: a player is in two proposals or matches"
+                    claims[player] = number
+        assert len(set(players.values())) == 1, "I5: the teams are not of one size"
+        assert standing != OPEN or p.pending[slot] == pending
+    assert not seated or max(seated.values()) == 1, "I1: a ticket is in two proposals"
+    for ticket, slot in rows.items():
+        if t.status[slot] in (Status.PROPOSED, Status.MATCHED):
+            assert seated[ticket] == 1, "I1: a ticket is in a proposal that there is not"
+
+
+@dataclass
+class _Told:
+    """What the events say of one ticket."""
+
+    queue: str
+    players: list[int]
+    group: str
+    status: str = "waiting"
+    sequence: int = 0
+    proposal: int = 0
+
+
+@dataclass
+class Story:
+    """What the journal tells, and nothing else; every broken invariant is an AssertionError."""
+
+    tickets: dict[int, _Told] = field(default_factory=dict)
+    rosters: dict[int, list[int]] = field(default_factory=dict)
+    specs: dict[str, QueueSpec] = field(default_factory=dict)
+    claims: dict[int, int] = field(default_factory=dict)
+    matched: Counter[int] = field(default_factory=Counter)
+    forgotten: set[int] = field(default_factory=set)
+    sequence: int = 0
+
+    def hear(self, event: ev.Event) -> None:
+        """One event more."""
+        self.sequence += 1
+        match event:
+            case ev.QueueOpened():
+                self.specs[event.spec.name] = event.spec
+            case ev.TicketsJoined():
+                self._joined(event)
+            case ev.TicketsGone():
+                for ticket in self._follow(event.ticket.tolist(), event.previous.tolist()):
+                    assert ticket.status == "waiting", "I4: a ticket is gone that did not wait"
+                    ticket.status = "gone"
+            case ev.WaveFinished():
+                self._wave(event)
+            case ev.Accepted():
+                self._follow(event.ticket.tolist(), event.previous.tolist())
+            case ev.MatchMade():
+                assert self.rosters[event.proposal] == event.ticket.tolist()
+                self._follow(event.ticket.tolist(), event.previous.tolist())
+                self._match(event.proposal, runs=event.ends_ms > 0)
+            case ev.ProposalsFailed():
+                self._failed(event)
+            case ev.MatchesEnded():
+                for proposal in event.proposal.tolist():
+                    self._release(proposal)
+            case ev.Forgotten():
+                for number in event.ticket.tolist():
+                    assert self.tickets[number].status in ("gone", "matched"), "I4: a live ticket was forgotten"
+                    assert number not in self.forgotten
+                    self.forgotten.add(number)
+        self._count()
+
+    def _joined(self, event: ev.TicketsJoined) -> None:
+        players = iter(event.player.tolist())
+        for row, size in enumerate(event.size.tolist()):
+            party = [next(players) for _ in range(size)]
+            for player in party:
+                assert not any(
+                    t.queue == event.queue and t.status in ("waiting", "proposed") and player in t.players
+                    for t in self.tickets.values()
+                ), "I2: a player joined a queue twice"
+            group = event.groups[int(event.group[row]) if len(event.group) else 0]
+            self.tickets[event.first_ticket + row] = _Told(event.queue, party, group, sequence=self.sequence)
+        assert next(players, None) is None
+
+    def _follow(self, tickets: list[int], previous: list[int]) -> list[_Told]:
+        """Go on with the stories of these tickets: each link must hold."""
+        assert len(set(tickets)) == len(tickets)
+        for number, before in zip(tickets, previous, strict=True):
+            assert self.tickets[number].sequence == before, "a ticket's story has a gap"
+            self.tickets[number].sequence = self.sequence
+        return [self.tickets[number] for number in tickets]
+
+    def _wave(self, event: ev.WaveFinished) -> None:
+        filled = event.roster >= 0
+        self._follow(event.roster[filled].tolist(), event.previous[filled].tolist())
+        form = self.specs[event.queue].format
+        for row, roster in enumerate(event.roster):
+            number = event.first_proposal + row
+            tickets = [self.tickets[n] for n in roster[roster >= 0].tolist()]
+            teams: Counter[int] = Counter()
+            for ticket, team in zip(tickets, event.team_of[row][roster >= 0].tolist(), strict=True):
+                assert ticket.status == "waiting", "I1: a ticket was proposed that did not wait"
+                ticket.status, ticket.proposal = "proposed", number
+                teams[team] += len(ticket.players)
+                for player in ticket.players:
+                    assert player not in self.claims, "I11: a player was proposed twice"
+                    self.claims[player] = number
+            assert teams == {team: form.size for team in range(form.teams)}, "I5: a match breaks the format"
+            assert len({ticket.group for ticket in tickets}) == 1, "I5: a match mixes groups"
+            self.rosters[number] = roster[roster >= 0].tolist()
+            if not event.deadline_ms:
+                self._match(number, runs=event.ends_ms > 0)
+
+    def _match(self, proposal: int, *, runs: bool) -> None:
+        for number in self.rosters[proposal]:
+            assert self.tickets[number].status == "proposed"
+            self.tickets[number].status = "matched"
+            self.matched[number] += 1
+            assert self.matched[number] == 1, "I1: a ticket was matched twice"
+        if not runs:
+            self._release(proposal)
+
+    def _failed(self, event: ev.ProposalsFailed) -> None:
+        blamed = self._follow(event.blamed.tolist(), event.blamed_previous.tolist())
+        returned = self._follow(event.returned.tolist(), event.returned_previous.tolist())
+        rosters = [number for proposal in event.proposal.tolist() for number in self.rosters[proposal]]
+        assert sorted(rosters) == sorted(event.blamed.tolist() + event.returned.tolist()), "I4: a ticket was lost"
+        for ticket in (*blamed, *returned):
+            assert ticket.status == "proposed"
+            assert ticket.proposal in event.proposal.tolist()
+        for ticket in blamed:
+            ticket.status = "gone"
+        for ticket in returned:
+            ticket.status = "waiting"
+        for proposal in event.proposal.tolist():
+            self._release(proposal)
+
+    def _release(self, proposal: int) -> None:
+        for number in self.rosters[proposal]:
+            for player in self.tickets[number].players:
+                assert self.claims.pop(player) == proposal
+
+    def _count(self) -> None:
+        count = Counter(ticket.status for ticket in self.tickets.values())
+        alive = count["waiting"] + count["proposed"]
+        assert count["matched"] + alive + count["gone"] == len(self.tickets), "I4: a ticket disappeared"

@@ -1,0 +1,333 @@
+"""The plain twin of the core: what tickets, proposals and players do, in dictionaries, as slowly as one likes.
+
+Time is counted, not compared: every clock is a number of milliseconds that grows while it runs, so that the model has no
+deadline to move and no clock to set back. `settle` lets the clocks run up to a moment; it is called when an event is
+written, for the engine knows no other moments, and what lies between the last of them and a restart is downtime.
+"""
+
+from dataclasses import dataclass, field
+
+from evenmatch.domain.queue import QueueSpec, milliseconds
+from evenmatch.domain.refusals import Reasons
+from evenmatch.domain.ticket import TicketRequest
+
+DAY_MS = 24 * 3600 * 1000
+
+
+@dataclass
+class Ticket:
+    """One party's wish to play."""
+
+    number: int
+    queue: str
+    players: tuple[int, ...]
+    group: tuple[tuple[str, object], ...]
+    joined_ms: int
+    may_stay_ms: int
+    status: str = "waiting"
+    cause: str | None = None
+    waited_ms: int = 0
+    stayed_ms: int = 0
+    """As waited_ms, without downtime."""
+    unheard_ms: int = 0
+    misses: int = 0
+    returned: bool = False
+    proposal: int | None = None
+    finished_ms: int = 0
+
+    @property
+    def live(self) -> bool:
+        """Not finished yet."""
+        return self.status in ("waiting", "proposed")
+
+
+@dataclass
+class Proposal:
+    """A proposal, and the match it may become."""
+
+    number: int
+    queue: str
+    tickets: list[int]
+    players: list[int]
+    standing: str
+    lasts_ms: int
+    accepted: set[int] = field(default_factory=set)
+    age_ms: int = 0
+    """Since it was made, or became a match; without downtime."""
+    over_ms: int = 0
+
+
+@dataclass
+class Queue:
+    """A queue and the wave that is in flight."""
+
+    spec: QueueSpec
+    steadfast: set[int] = field(default_factory=set)
+    """Tickets of the wave in flight that could be matched all the while."""
+    flying_format: object = None
+
+
+class Model:
+    """What the engine must agree with."""
+
+    def __init__(self, keep_ms: int) -> None:
+        self.keep_ms = keep_ms
+        self.settled_ms = 0
+        self.queues: dict[str, Queue] = {}
+        self.tickets: dict[int, Ticket] = {}
+        """In the state."""
+        self.proposals: dict[int, Proposal] = {}
+        self.next_ticket = 1
+        self.next_proposal = 1
+        self.keys: dict[int, tuple[int, int, int]] = {}
+
+    # What is true now.
+
+    def claim(self, player: int) -> int | None:
+        """The open proposal or running match that has the player (I11)."""
+        claims = [p.number for p in self.proposals.values() if p.standing in ("open", "running") and player in p.players]
+        assert len(claims) <= 1, f"I11: player {player} is in {claims}"
+        return claims[0] if claims else None
+
+    def suspended(self, ticket: Ticket) -> bool:
+        """Does it wait for a player who is in a proposal or match elsewhere?"""
+        return ticket.status == "waiting" and any(self.claim(player) is not None for player in ticket.players)
+
+    def matchable(self, ticket: Ticket) -> bool:
+        """Can a wave have it?"""
+        return ticket.status == "waiting" and not self.suspended(ticket)
+
+    def waited_ms(self, ticket: Ticket, now_ms: int) -> int:
+        """How long it has waited at a moment."""
+        return ticket.waited_ms + (now_ms - self.settled_ms if self.matchable(ticket) else 0)
+
+    def snapshot(self, queue: str, now_ms: int) -> list[Ticket]:
+        """Who can be matched, in canonical order."""
+        found = [t for t in self.tickets.values() if t.queue == queue and self.matchable(t)]
+        return sorted(found, key=lambda t: (-self.waited_ms(t, now_ms), not t.returned, t.number))
+
+    # Time.
+
+    def settle(self, now_ms: int, *, downtime: bool = False) -> None:
+        """Let all clocks run up to now; in downtime only those that count waiting."""
+        passed = now_ms - self.settled_ms
+        self.settled_ms = now_ms
+        for ticket in self.tickets.values():
+            if self.matchable(ticket):
+                ticket.waited_ms += passed
+                ticket.stayed_ms += 0 if downtime else passed
+            if ticket.status == "waiting" and not downtime:
+                ticket.unheard_ms += passed
+        for proposal in self.proposals.values():
+            if proposal.standing in ("open", "running") and not downtime:
+                proposal.age_ms += passed
+
+    def due(self, now_ms: int) -> tuple[dict[int, str], list[int], list[int]]:
+        """What a tick must end: tickets (and why), ready checks, matches."""
+        since = now_ms - self.settled_ms
+        gone = {}
+        for ticket in self.tickets.values():
+            spec = self.queues[ticket.queue].spec
+            if ticket.status == "waiting":
+                if ticket.unheard_ms + since >= milliseconds(spec.ticket.heartbeat_s):
+                    gone[ticket.number] = "unheard"
+                elif self.matchable(ticket) and ticket.stayed_ms + since >= ticket.may_stay_ms:
+                    gone[ticket.number] = "too_long"
+        late = [p for p in self.proposals.values() if p.age_ms + since >= p.lasts_ms]
+        return (
+            gone,
+            [p.number for p in late if p.standing == "open"],
+            [p.number for p in late if p.standing == "running"],
+        )
+
+    def tick(self, now_ms: int) -> None:
+        """End what is due, and forget what ended a while ago."""
+        gone, lapsed, ended = self.due(now_ms)
+        before = now_ms - self.keep_ms
+        old = [t.number for t in self.tickets.values() if t.status in ("cancelled", "expired") and t.finished_ms <= before]
+        over = [p for p in self.proposals.values() if p.standing in ("over", "failed") and p.over_ms <= before]
+        for number in gone:
+            self.finish(self.tickets[number], "expired", gone[number], now_ms)
+        for number in lapsed:
+            proposal = self.proposals[number]
+            silent = [t for t in proposal.tickets if not proposal.accepted.issuperset(self.tickets[t].players)]
+            self.fail(proposal, silent, "lapsed", now_ms)
+        for number in ended:
+            self.proposals[number].standing = "over"
+        for number in old:
+            del self.tickets[number]
+        for proposal in over:
+            del self.proposals[proposal.number]
+            if proposal.standing == "over":
+                for number in proposal.tickets:
+                    del self.tickets[number]
+        self.keys = {key: known for key, known in self.keys.items() if known[2] > now_ms - DAY_MS}
+
+    # Tickets.
+
+    def join(self, queue: str, requests: tuple[TicketRequest, ...], now_ms: int) -> list[int | Reasons] | Reasons:
+        """What becomes of each request."""
+        if queue not in self.queues:
+            return Reasons.UNKNOWN_QUEUE
+        return [self._join(queue, request, now_ms) for request in requests]
+
+    def _join(self, queue: str, request: TicketRequest, now_ms: int) -> int | Reasons:
+        spec = self.queues[queue].spec
+        players = tuple(member.player for member in request.members)
+        if request.key in self.keys:
+            ticket, fingerprint, _ = self.keys[request.key]
+            return ticket if fingerprint == request.fingerprint else Reasons.KEY_REUSED
+        if not players:
+            return Reasons.EMPTY_PARTY
+        if len(players) > spec.format.size:
+            return Reasons.PARTY_TOO_LARGE
+        if len(set(players)) < len(players):
+            return Reasons.PLAYER_TWICE
+        if any(t.live and t.queue == queue and set(players) & set(t.players) for t in self.tickets.values()):
+            return Reasons.ALREADY_WAITING
+        if any(name not in request.attributes for name in spec.require_equal):
+            return Reasons.MISSING_ATTRIBUTE
+        group = tuple((name, request.attributes[name]) for name in sorted(spec.require_equal))
+        number = self.next_ticket
+        self.next_ticket += 1
+        self.tickets[number] = Ticket(number, queue, players, group, now_ms, milliseconds(spec.ticket.expires_s))
+        if request.key:
+            self.keys[request.key] = (number, request.fingerprint, now_ms)
+        return number
+
+    def finish(self, ticket: Ticket, status: str, cause: str | None, now_ms: int) -> None:
+        """A ticket leaves the queue for good."""
+        ticket.status, ticket.cause, ticket.finished_ms = status, cause, now_ms
+
+    def gone(self, number: int) -> Reasons:
+        """Why a ticket that is not in the state can't be used."""
+        return Reasons.TICKET_GONE if 0 < number < self.next_ticket else Reasons.UNKNOWN_TICKET
+
+    def leave(self, number: int, now_ms: int) -> Reasons | None:
+        """A ticket is withdrawn."""
+        ticket = self.tickets.get(number)
+        if ticket is None:
+            return self.gone(number)
+        if ticket.status == "matched":
+            return Reasons.ALREADY_MATCHED
+        if ticket.status == "proposed":
+            assert ticket.proposal is not None
+            return self.decline(ticket.proposal, ticket.players[0], now_ms)
+        if ticket.status != "waiting":
+            return Reasons.TICKET_GONE
+        self.finish(ticket, "cancelled", "left", now_ms)
+        return None
+
+    def heartbeat(self, numbers: list[int], *, strict: bool) -> Reasons | None:
+        """Clients are there."""
+        if strict:
+            for number in numbers:
+                if number not in self.tickets:
+                    return self.gone(number)
+                if not self.tickets[number].live:
+                    return Reasons.TICKET_GONE
+        for number in numbers:
+            if number in self.tickets:
+                self.tickets[number].unheard_ms = 0
+        return None
+
+    # Waves.
+
+    def start(self, queue: str, now_ms: int) -> None:
+        """A wave sets out."""
+        self.queues[queue].steadfast = {ticket.number for ticket in self.snapshot(queue, now_ms)}
+        self.queues[queue].flying_format = self.queues[queue].spec.format
+
+    def watch(self) -> None:
+        """Note who can't be matched any more, after every command."""
+        for queue in self.queues.values():
+            queue.steadfast = {n for n in queue.steadfast if n in self.tickets and self.matchable(self.tickets[n])}
+
+    def holds(self, queue: str, roster: list[int]) -> bool:
+        """Can these tickets still be proposed, under the rules as they are now (I5)?"""
+        here = all(number in self.tickets and self.matchable(self.tickets[number]) for number in roster)
+        return here and self.queues[queue].flying_format == self.queues[queue].spec.format
+
+    def propose(self, queue: str, rosters: list[list[int]], now_ms: int, *, reads_misses: bool) -> list[list[int]]:
+        """A plan comes back; the rosters that hold."""
+        held = [roster for roster in rosters if self.holds(queue, roster)]
+        if held or reads_misses:
+            for number in self.queues[queue].steadfast.difference(*held):
+                self.tickets[number].misses += 1
+        spec = self.queues[queue].spec
+        for roster in held:
+            proposal = Proposal(
+                self.next_proposal,
+                queue,
+                roster,
+                [player for number in roster for player in self.tickets[number].players],
+                "open",
+                milliseconds(spec.ready_check.timeout_s if spec.ready_check else 0),
+            )
+            self.proposals[self.next_proposal] = proposal
+            self.next_proposal += 1
+            for number in roster:
+                self.tickets[number].status, self.tickets[number].proposal = "proposed", proposal.number
+            if spec.ready_check is None:
+                self.make(proposal, now_ms)
+        return held
+
+    def make(self, proposal: Proposal, now_ms: int) -> None:
+        """A proposal becomes a match."""
+        proposal.lasts_ms = milliseconds(self.queues[proposal.queue].spec.match.runs_s)
+        proposal.standing = "running" if proposal.lasts_ms else "over"
+        proposal.age_ms, proposal.over_ms = 0, now_ms
+        for number in proposal.tickets:
+            self.finish(self.tickets[number], "matched", None, now_ms)
+
+    def fail(self, proposal: Proposal, blamed: list[int], cause: str, now_ms: int) -> None:
+        """A ready check ends without a match."""
+        proposal.standing, proposal.over_ms = "failed", now_ms
+        for number in proposal.tickets:
+            ticket = self.tickets[number]
+            ticket.proposal = None
+            if number in blamed:
+                self.finish(ticket, "cancelled", cause, now_ms)
+            else:
+                ticket.status, ticket.returned = "waiting", True
+
+    def _open(self, number: int, player: int) -> Proposal | Reasons:
+        proposal = self.proposals.get(number)
+        if proposal is None:
+            return Reasons.PROPOSAL_OVER if 0 < number < self.next_proposal else Reasons.UNKNOWN_PROPOSAL
+        if proposal.standing == "failed":
+            return Reasons.PROPOSAL_OVER
+        return proposal if player in proposal.players else Reasons.NOT_A_MEMBER
+
+    def accept(self, number: int, player: int, now_ms: int) -> Reasons | None:
+        """A player accepts."""
+        proposal = self._open(number, player)
+        if isinstance(proposal, Reasons):
+            return proposal
+        if player in proposal.accepted or proposal.standing != "open":
+            return Reasons.ALREADY_ACCEPTED
+        if proposal.age_ms + now_ms - self.settled_ms >= proposal.lasts_ms:
+            return Reasons.PROPOSAL_OVER
+        proposal.accepted.add(player)
+        if len(proposal.accepted) == len(proposal.players):
+            self.make(proposal, now_ms)
+        return None
+
+    def decline(self, number: int, player: int, now_ms: int) -> Reasons | None:
+        """A player declines."""
+        proposal = self._open(number, player)
+        if isinstance(proposal, Reasons):
+            return proposal
+        if proposal.standing != "open":
+            return Reasons.ALREADY_MATCHED
+        blamed = [t for t in proposal.tickets if player in self.tickets[t].players]
+        self.fail(proposal, blamed, "declined", now_ms)
+        return None
+
+    def end(self, number: int) -> Reasons | None:
+        """A match is reported over."""
+        proposal = self.proposals.get(number)
+        if proposal is not None and proposal.standing == "running":
+            proposal.standing = "over"
+            return None
+        return Reasons.MATCH_OVER if 0 < number < self.next_proposal else Reasons.UNKNOWN_MATCH

@@ -1,0 +1,354 @@
+"""The engine against its plain twin: any commands, in any order, at any time."""
+
+from collections.abc import Callable
+from functools import partial
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from evenmatch.core.engine import Engine, Step
+from evenmatch.core.hashing import state_hash
+from evenmatch.core.records import ticket_record
+from evenmatch.domain import commands as cmd
+from evenmatch.domain import events as ev
+from evenmatch.domain.effects import RunMatcher
+from evenmatch.domain.match import Plan, Reason
+from evenmatch.domain.queue import Format, QueueSpec, TicketSpec, milliseconds
+from evenmatch.domain.refusals import Reasons, Refusal
+from evenmatch.domain.ticket import Member, TicketRequest
+
+from .bad_plans import BAD_PLANS
+from .invariants import Story, check_columns
+from .model import DAY_MS, Model, Queue, Ticket
+from .stage import CLAN, DUEL, LONG, QUICK, REGIONS, T0, first_come
+
+KEEP_MS = 4_000
+PLAYERS = st.integers(1, 9)
+SPECS = (DUEL, QUICK, REGIONS, LONG, CLAN)
+NAMES = st.sampled_from([spec.name for spec in SPECS])
+CHANGES = st.sampled_from(
+    [
+        {},
+        {"format": Format(2, 2)},
+        {"format": Format(2, 1)},
+        {"ready_check": None},
+        {"ticket": TicketSpec(expires_s=6.0, heartbeat_s=4.0)},
+        {"require_equal": ("region",)},
+        {"require_equal": ("mode",)},
+        {"require_equal": ()},
+    ]
+)
+ATTRIBUTES = st.sampled_from([{"region": "eu"}, {"region": "us"}, {"mode": "eu"}, {"region": "eu", "mode": "eu"}, {}])
+PARTIES = st.builds(
+    lambda players, attributes, key, fingerprint: TicketRequest(
+        tuple(Member(player, 1000.0 + player) for player in players), attributes, key, fingerprint
+    ),
+    st.lists(PLAYERS, max_size=3),
+    ATTRIBUTES,
+    st.sampled_from([0, 0, 0, 1, 2**100 + 1]),
+    st.integers(1, 2),
+)
+
+
+class EngineMachine(RuleBasedStateMachine):
+    """Every rule does one command to both; the invariants compare all there is to see."""
+
+    @initialize()
+    def open_all(self) -> None:
+        self.engine = Engine(keep_ms=KEEP_MS)
+        self.model = Model(KEEP_MS)
+        self.story = Story()
+        self.now_ms = T0
+        self.flights: dict[str, RunMatcher] = {}
+        self.closed: list[RunMatcher] = []
+        self.seen: dict[str, tuple[object, int]] = {}
+        """What the last wave of each queue saw, and when it may be tried again; only if its plan held."""
+        for spec in SPECS:
+            self.open_queue(spec.name, {})
+
+    def step(self, command: cmd.Command) -> Step:
+        before = self.engine.state.sequence
+        step = self.engine.step(command, self.now_ms)
+        assert self.engine.state.sequence == before + len(step.events)
+        for event in step.events:
+            assert event.at_ms == self.now_ms
+            self.story.hear(event)
+        if step.events:
+            self.model.settle(self.now_ms, downtime=isinstance(command, cmd.Resume))
+        return step
+
+    def agree(self, command: cmd.Command, judge: Callable[[], Reasons | None] = lambda: None) -> Step:
+        """Do a command to the engine, then to the model: both grant it, or refuse it for the same reason."""
+        step = self.step(command)
+        found, expected = None if step.refusal is None else step.refusal.reason, judge()
+        assert found == expected, (command, found, expected)
+        return step
+
+    # Queues and joins.
+
+    @rule(name=NAMES, changes=CHANGES)
+    def open_queue(self, name: str, changes: dict[str, object]) -> None:
+        spec: QueueSpec = msgspec.structs.replace(next(s for s in SPECS if s.name == name), **changes)
+        self.agree(cmd.OpenQueue(spec))
+        if name in self.model.queues:
+            self.model.queues[name].spec = spec
+        else:
+            self.model.queues[name] = Queue(spec)
+
+    @rule(name=NAMES | st.just("nowhere"), requests=st.lists(PARTIES, min_size=1, max_size=4))
+    def join_many(self, name: str, requests: list[TicketRequest]) -> None:
+        self.check_join(cmd.JoinMany(name, tuple(requests)), name, tuple(requests))
+
+    @rule(name=NAMES, request=PARTIES)
+    def join(self, name: str, request: TicketRequest) -> None:
+        self.check_join(cmd.Join(name, request), name, (request,))
+
+    @rule(name=NAMES, first=PLAYERS)
+    def join_without_ado(self, name: str, first: int) -> None:
+        attributes: dict[str, str | int | float | bool] = {"region": "eu", "mode": "eu"}
+        requests = tuple(TicketRequest((Member(first + k),), attributes) for k in range(3))
+        self.check_join(cmd.JoinMany(name, requests), name, requests)
+
+    def check_join(self, command: cmd.Command, name: str, requests: tuple[TicketRequest, ...]) -> None:
+        step = self.step(command)
+        expected = self.model.join(name, requests, self.now_ms)
+        if isinstance(expected, Reasons):
+            assert step.refusal is not None
+            assert step.refusal.reason == expected
+        else:
+            assert [o.reason if isinstance(o, Refusal) else o for o in step.outcomes] == expected
+
+    # Tickets.
+
+    @rule(number=st.integers(0, 60))
+    def leave(self, number: int) -> None:
+        number = self.aim(number)
+        self.agree(cmd.Leave(number), lambda: self.model.leave(number, self.now_ms))
+
+    @rule(numbers=st.lists(st.integers(0, 60), max_size=4), strict=st.booleans())
+    def heartbeat(self, numbers: list[int], strict: bool) -> None:
+        numbers = [self.aim(number) for number in numbers]
+        command = cmd.Heartbeat(np.array(numbers, np.int64), strict)
+        self.agree(command, lambda: self.model.heartbeat(numbers, strict=strict))
+
+    @rule()
+    def everybody_is_there(self) -> None:
+        numbers = [ticket.number for ticket in self.model.tickets.values() if ticket.live]
+        command = cmd.Heartbeat(np.array(numbers, np.int64), True)
+        self.agree(command, lambda: self.model.heartbeat(numbers, strict=True))
+
+    def aim(self, number: int) -> int:
+        """Mostly a ticket that is in the state, else any number."""
+        known = sorted(self.model.tickets)
+        return known[number % len(known)] if known and number < 50 else number
+
+    # Time and waves.
+
+    @rule(after_ms=st.sampled_from([0, 1, 500, 1_000, 1_000, 2_500, 5_000, 7_000, 30_000]))
+    def tick(self, after_ms: int) -> None:
+        self.now_ms += after_ms
+        model = self.model
+        before = {ticket.number: (ticket, model.waited_ms(ticket, self.now_ms)) for ticket in model.tickets.values()}
+        step = self.step(cmd.Tick())
+        model.tick(self.now_ms)
+        model.watch()
+        self.check_departures(step, before)
+        abandoned = [event.queue for event in step.events if isinstance(event, ev.WaveAbandoned)]
+        late = [name for name, flight in self.flights.items() if self.now_ms >= flight.deadline_ms]
+        assert sorted(abandoned) == sorted(late)
+        for name in late:
+            self.closed.append(self.flights.pop(name))
+            self.seen.pop(name, None)
+        self.check_waves(step)
+
+    @rule()
+    def tick_next_day(self) -> None:
+        self.tick(DAY_MS)
+
+    def check_departures(self, step: Step, before: dict[int, tuple[Ticket, int]]) -> None:
+        left = {number: record for departed in step.departures for number, record in departed.tickets}
+        assert sorted(left) == sorted(set(before) - set(self.model.tickets))
+        for number, record in left.items():
+            ticket, waited_ms = before[number]
+            assert (record["status"], record["cause"]) == (ticket.status, ticket.cause)
+            assert (record["waited_ms"], record["misses"]) == (waited_ms, ticket.misses)
+            assert tuple(player["player"] for player in record["players"]) == ticket.players
+
+    def check_waves(self, step: Step) -> None:
+        started = {effect.spec.name: effect for effect in step.effects}
+        for name, queue in self.model.queues.items():
+            waiting = self.model.snapshot(name, self.now_ms)
+            sight = (queue.spec, [(ticket.number, ticket.misses, ticket.returned) for ticket in waiting])
+            if name in started:
+                assert name not in self.flights, "two waves of one queue are in flight"
+                self.check_snapshot(started[name], waiting)
+                self.model.start(name, self.now_ms)
+                self.flights[name] = started[name]
+                self.seen[name] = (sight, self.now_ms + milliseconds(queue.spec.wave.every_s))
+            elif waiting and name not in self.flights:
+                last, again_ms = self.seen.get(name, (None, 0))
+                assert last == sight or self.now_ms < again_ms, f"{name} was not tried although it changed"
+
+    def check_snapshot(self, effect: RunMatcher, waiting: list[Ticket]) -> None:
+        snapshot = effect.snapshot
+        assert effect.spec == self.model.queues[effect.spec.name].spec
+        assert snapshot.ticket.tolist() == [ticket.number for ticket in waiting]
+        assert snapshot.waited_ms.tolist() == [self.model.waited_ms(ticket, self.now_ms) for ticket in waiting]
+        assert snapshot.misses.tolist() == [ticket.misses for ticket in waiting]
+        assert snapshot.returned.tolist() == [ticket.returned for ticket in waiting]
+        assert snapshot.player.tolist() == [player for ticket in waiting for player in ticket.players]
+        assert np.diff(snapshot.player_start).tolist() == [len(ticket.players) for ticket in waiting]
+        codes = snapshot.group.tolist()
+        pairs = {(code, ticket.group) for code, ticket in zip(codes, waiting, strict=True)}
+        assert len(pairs) == len(set(codes)) == len({ticket.group for ticket in waiting})
+
+    @precondition(lambda self: self.flights)
+    @rule(which=st.integers(0, 9), reads_misses=st.booleans())
+    def finish(self, which: int, reads_misses: bool) -> None:
+        name = sorted(self.flights)[which % len(self.flights)]
+        flight = self.flights[name]
+        plan = first_come(flight)
+        rosters = [[int(n) for n in flight.snapshot.ticket[roster[roster >= 0]]] for roster in plan.rosters]
+        self.model.watch()
+        step = self.agree(cmd.FinishWave(name, flight.wave, plan, reads_misses=reads_misses))
+        held = self.model.propose(name, rosters, self.now_ms, reads_misses=reads_misses)
+        made = [event for event in step.events if isinstance(event, ev.WaveFinished)]
+        assert len(made) == len(step.events) == int(bool(held or reads_misses)), "a wave that changes nothing wrote"
+        for event in made:
+            assert [roster[roster >= 0].tolist() for roster in event.roster] == held
+            assert event.dropped == len(rosters) - len(held)
+        self.check_reasons(flight, plan, {number for roster in held for number in roster})
+        if len(held) < len(rosters):
+            self.seen.pop(name, None)
+        self.closed.append(self.flights.pop(name))
+
+    def check_reasons(self, flight: RunMatcher, plan: Plan, seated: set[int]) -> None:
+        wave, reasons = self.engine.reasons[flight.spec.name]
+        assert wave == flight.wave
+        expected = {}
+        for number, reason in zip(flight.snapshot.ticket.tolist(), plan.reasons.tolist(), strict=True):
+            if number not in seated:
+                expected[number] = reason if reason != Reason.SEATED else Reason.PLAN_OVERTAKEN
+        assert reasons == expected, "I10: an unmatched ticket has no reason"
+
+    @precondition(lambda self: self.flights)
+    @rule(which=st.integers(0, 9), how=st.sampled_from(sorted(BAD_PLANS)))
+    def finish_badly(self, which: int, how: str) -> None:
+        name = sorted(self.flights)[which % len(self.flights)]
+        flight = self.flights[name]
+        bad = BAD_PLANS[how](flight.snapshot, first_come(flight))
+        if bad is None:
+            return
+        step = self.agree(cmd.FinishWave(name, flight.wave, bad), lambda: Reasons.BAD_PLAN)
+        self.check_abandoned(name, step)
+
+    @precondition(lambda self: self.flights)
+    @rule(which=st.integers(0, 9))
+    def fail_wave(self, which: int) -> None:
+        name = sorted(self.flights)[which % len(self.flights)]
+        step = self.agree(cmd.FinishWave(name, self.flights[name].wave, None, failure="it broke"))
+        self.check_abandoned(name, step)
+
+    def check_abandoned(self, name: str, step: Step) -> None:
+        (event,) = step.events
+        assert isinstance(event, ev.WaveAbandoned)
+        assert (event.queue, event.wave) == (name, self.flights[name].wave)
+        self.seen.pop(name, None)
+        self.closed.append(self.flights.pop(name))
+
+    @precondition(lambda self: self.closed)
+    @rule(which=st.integers(0, 99))
+    def finish_again(self, which: int) -> None:
+        flight = self.closed[which % len(self.closed)]
+        self.agree(cmd.FinishWave(flight.spec.name, flight.wave, first_come(flight)), lambda: Reasons.WAVE_CLOSED)
+
+    # Ready checks and matches.
+
+    @precondition(lambda self: self.model.proposals)
+    @rule(which=st.integers(0, 60), player=st.integers(0, 60), accepts=st.sampled_from([True, True, True, False]))
+    def answer(self, which: int, player: int, accepts: bool) -> None:
+        numbers = sorted(self.model.proposals)
+        number = numbers[which % len(numbers)] if which < 55 else which
+        players = self.model.proposals[number].players if number in self.model.proposals else [1]
+        who = players[player % len(players)] if player < 55 else player
+        if accepts:
+            self.agree(cmd.Accept(number, who), lambda: self.model.accept(number, who, self.now_ms))
+        else:
+            self.agree(cmd.Decline(number, who), lambda: self.model.decline(number, who, self.now_ms))
+
+    @precondition(lambda self: any(p.standing == "open" for p in self.model.proposals.values()))
+    @rule(which=st.integers(0, 9))
+    def everybody_accepts(self, which: int) -> None:
+        opened = [p for p in self.model.proposals.values() if p.standing == "open"]
+        proposal = opened[which % len(opened)]
+        for player in proposal.players:
+            self.agree(
+                cmd.Accept(proposal.number, player),
+                partial(self.model.accept, proposal.number, player, self.now_ms),
+            )
+
+    @rule(which=st.integers(0, 30))
+    def end_match(self, which: int) -> None:
+        numbers = sorted(self.model.proposals)
+        number = numbers[which % len(numbers)] if numbers and which < 25 else which
+        self.agree(cmd.EndMatch(number), lambda: self.model.end(number))
+
+    # Restarts.
+
+    @rule(downtime_ms=st.sampled_from([0, 1, 3_000, 100_000]))
+    def restart(self, downtime_ms: int) -> None:
+        self.engine = Engine(self.engine.state, keep_ms=KEEP_MS)
+        self.now_ms += downtime_ms
+        self.flights.clear()
+        self.closed.clear()
+        self.seen.clear()
+        self.agree(cmd.Resume())
+
+    # What must be true after every rule.
+
+    @invariant()
+    def the_model_agrees(self) -> None:
+        model, state = self.model, self.engine.state
+        model.watch()
+        assert sorted(state.tickets_at) == sorted(model.tickets)
+        assert sorted(state.proposals_at) == sorted(model.proposals)
+        for ticket in model.tickets.values():
+            record = ticket_record(state, ticket.number, self.now_ms)
+            assert record is not None
+            expected = {
+                "queue": ticket.queue,
+                "status": ticket.status,
+                "cause": ticket.cause,
+                "waited_ms": model.waited_ms(ticket, self.now_ms),
+                "misses": ticket.misses,
+                "suspended": model.suspended(ticket),
+                "proposal": ticket.proposal if ticket.status == "proposed" else None,
+                "match": ticket.proposal if ticket.status == "matched" else None,
+                "joined_ms": ticket.joined_ms,
+            }
+            assert {name: record[name] for name in expected} == expected
+            assert tuple(player["player"] for player in record["players"]) == ticket.players
+        assert {key: known[:2] for key, known in state.keys.items()} == {k: v[:2] for k, v in model.keys.items()}
+
+    @invariant()
+    def the_invariants_hold(self) -> None:
+        check_columns(self.engine.state)
+        assert self.story.sequence == self.engine.state.sequence
+        assert self.story.claims == self.engine.state.claims
+        assert set(self.story.tickets) - self.story.forgotten == set(self.engine.state.tickets_at)
+        assert state_hash(self.engine.state) == state_hash(self.engine.state)
+
+
+TestEngine = EngineMachine.TestCase
+TestEngine.settings = settings(max_examples=120, stateful_step_count=40)
+
+
+@pytest.mark.slow
+class TestEngineForLong(EngineMachine.TestCase):  # type: ignore[name-defined,misc]
+    """The same, for long and with fresh dice."""
+
+    settings = settings(max_examples=2_000, stateful_step_count=100, derandomize=False)

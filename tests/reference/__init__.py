@@ -1,0 +1,1 @@
+"""Slow, obvious twins: plain transcriptions that the fast code must agree with."""
