@@ -18,7 +18,18 @@ HOUSE: Final = Path(evenmatch.__file__).parent
 LINES_MAX: Final = 400
 
 EVERYTHING: Final = ("",)
-ROOMS: Final = ("domain", "core", "numerics", "matchers", "storage", "errors", "config", "settings", "__version__")
+ROOMS: Final = (
+    "domain",
+    "core",
+    "numerics",
+    "matchers",
+    "storage",
+    "errors",
+    "config",
+    "settings",
+    "recovery",
+    "__version__",
+)
 SEES: Final[dict[str, tuple[str, ...]]] = {
     "domain": (),
     "errors": (),
@@ -29,6 +40,7 @@ SEES: Final[dict[str, tuple[str, ...]]] = {
     "storage": ("domain", "errors"),
     "config": ("domain", "matchers.registry", "errors"),
     "settings": ("errors",),
+    "recovery": ("domain", "core", "storage", "errors"),
     "service": ROOMS,
     "lab": ROOMS,
     "wiring": EVERYTHING,

@@ -85,7 +85,9 @@ class Model:
 
     def claim(self, player: int) -> int | None:
         """The open proposal or running match that has the player (I11)."""
-        claims = [p.number for p in self.proposals.values() if p.standing in ("open", "running") and player in p.players]
+        claims = [
+            p.number for p in self.proposals.values() if p.standing in ("open", "running") and player in p.players
+        ]
         assert len(claims) <= 1, f"I11: player {player} is in {claims}"
         return claims[0] if claims else None
 
@@ -144,7 +146,9 @@ class Model:
         """End what is due, and forget what ended a while ago."""
         gone, lapsed, ended = self.due(now_ms)
         before = now_ms - self.keep_ms
-        old = [t.number for t in self.tickets.values() if t.status in ("cancelled", "expired") and t.finished_ms <= before]
+        old = [
+            t.number for t in self.tickets.values() if t.status in ("cancelled", "expired") and t.finished_ms <= before
+        ]
         over = [p for p in self.proposals.values() if p.standing in ("over", "failed") and p.over_ms <= before]
         for number in gone:
             self.finish(self.tickets[number], "expired", gone[number], now_ms)

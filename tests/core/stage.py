@@ -27,7 +27,9 @@ DUEL = QueueSpec("duel", Format(2, 1), wave=_WAVES, ticket=_TICKETS, ready_check
 """One against one, with a ready check."""
 QUICK = QueueSpec("quick", Format(2, 1), wave=_WAVES, ticket=_TICKETS)
 """One against one, matched at once."""
-REGIONS = QueueSpec("regions", Format(2, 2), wave=_WAVES, ticket=_TICKETS, ready_check=_CHECK, require_equal=("region",))
+REGIONS = QueueSpec(
+    "regions", Format(2, 2), wave=_WAVES, ticket=_TICKETS, ready_check=_CHECK, require_equal=("region",)
+)
 """Two against two, of one region."""
 LONG = QueueSpec("long", Format(2, 2), wave=_WAVES, ticket=_TICKETS, match=MatchSpec(runs_s=7.0))
 """Two against two, matched at once, and the match goes on for a while."""

@@ -26,8 +26,37 @@ _MULTIPLY_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MULTIPLY_2 = np.uint64(0x94D049BB133111EB)
 _SHIFT_1, _SHIFT_2, _SHIFT_3 = np.uint64(30), np.uint64(27), np.uint64(31)
 
-_HASHED = ["ticket", "status", "cause", "returned", "suspended", "size", "group", "misses", "since_ms", "waited_ms", "joined_ms", "seen_ms", "expires_ms", "finished_ms", "proposal", "sequence", "woke"]
-_PROPOSALS_HASHED = ["proposal", "standing", "pending", "wave", "made_ms", "deadline_ms", "ends_ms", "over_ms", "cost", "quality"]
+_HASHED = [
+    "ticket",
+    "status",
+    "cause",
+    "returned",
+    "suspended",
+    "size",
+    "group",
+    "misses",
+    "since_ms",
+    "waited_ms",
+    "joined_ms",
+    "seen_ms",
+    "expires_ms",
+    "finished_ms",
+    "proposal",
+    "sequence",
+    "woke",
+]
+_PROPOSALS_HASHED = [
+    "proposal",
+    "standing",
+    "pending",
+    "wave",
+    "made_ms",
+    "deadline_ms",
+    "ends_ms",
+    "over_ms",
+    "cost",
+    "quality",
+]
 
 
 def _mix(x: Array) -> Array:

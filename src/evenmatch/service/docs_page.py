@@ -5,6 +5,8 @@ import json
 from functools import lru_cache
 from typing import Any, Final
 
+import msgspec
+
 from evenmatch.domain.refusals import Reasons
 
 from .wire import WireReasons
@@ -44,12 +46,12 @@ socket counts as a heartbeat.</p>
 
 def docs_page(schema: dict[str, Any]) -> str:
     """The page for an OpenAPI document."""
-    return _page(json.dumps(schema))
+    return _page(msgspec.json.encode(schema))
 
 
 @lru_cache(maxsize=1)
-def _page(text: str) -> str:
-    schema = json.loads(text)
+def _page(document: bytes) -> str:
+    schema = json.loads(document)
     info = schema["info"]
     parts = [
         "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content='width=device-width'>",
@@ -87,8 +89,9 @@ def _operation(path: str, verb: str, operation: dict[str, Any]) -> list[str]:
 def _examples(title: str, content: dict[str, Any]) -> list[str]:
     parts = []
     for media in content.values():
-        for example in (media.get("examples") or {}).values():
-            text = json.dumps(example.get("value"), indent=1)
+        found = [example.get("value") for example in (media.get("examples") or {}).values()]
+        for example in found or media.get("schema", {}).get("examples", []):
+            text = json.dumps(example, indent=1)
             parts.append(f"<details open><summary>{title}</summary><pre>{html.escape(text)}</pre></details>")
     return parts
 

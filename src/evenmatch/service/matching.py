@@ -42,8 +42,8 @@ _COLUMNS = ("ticket", "waited_ms", "misses", "returned", "group", "player_start"
 class MatcherRoom:
     """Where matchers run."""
 
-    def __init__(self, waved: Callable[[str, float], None] = lambda queue, seconds: None) -> None:
-        self.waved = waved
+    def __init__(self) -> None:
+        self.waved: Callable[[str, float], None] = lambda _queue, _seconds: None
         """Told how long each plan took."""
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="matcher")
         self._workers: dict[str, Worker] = {}

@@ -73,8 +73,8 @@ class Runner:
         self.ready = False
         self.listening: dict[int, Any] = {}
         """Tickets whose owners hold a WebSocket; the event loop writes, the engine thread looks."""
-        self.push: Callable[[list[messages.Told]], None] = lambda told: None
-        self.fatal: Callable[[str], None] = lambda why: None
+        self.push: Callable[[list[messages.Told]], None] = lambda _: None
+        self.fatal: Callable[[str], None] = lambda _: None
         """Called from the engine thread when the journal belongs to another owner."""
         self._specs = tuple(specs)
         self._run_matcher = run_matcher

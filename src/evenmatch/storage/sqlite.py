@@ -98,7 +98,7 @@ class SqliteJournal:
         schema = db.execute("PRAGMA user_version").fetchone()[0]
         if schema > SCHEMA:
             raise JournalNewer(
-                f"{self.path} was written by a newer evenmatch (schema {schema}; this one knows up to {SCHEMA}): upgrade"
+                f"{self.path} was written by a newer evenmatch (schema {schema}, known here up to {SCHEMA}): upgrade"
             )
         if own:
             db.execute("PRAGMA journal_mode = WAL")
@@ -111,9 +111,8 @@ class SqliteJournal:
 
     def _create(self) -> None:
         script = resources.files(__package__).joinpath("journal.sql").read_text("utf-8")
-        self._db.executescript(
-            f"BEGIN IMMEDIATE; {script} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA}; COMMIT;"
-        )
+        marks = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA};"
+        self._db.executescript(f"BEGIN IMMEDIATE; {script} {marks} COMMIT;")
 
     @property
     def fence(self) -> int:
