@@ -40,6 +40,8 @@ def build_app(journal: Journal, specs: Iterable[QueueSpec], settings: Settings, 
 
 def listen(settings: Settings) -> socket.socket:
     """The socket to serve on."""
+    if not 0 <= settings.port <= 65_535:
+        raise PortTaken(f"{settings.port} is not a port: use 0 (any free one) to 65535")
     try:
         return socket.create_server(
             (settings.host, settings.port),

@@ -67,6 +67,17 @@ def _team_too_small(_: Snapshot, plan: Plan) -> Plan | None:
     return _with(plan, rosters=rosters, team_of=team_of, reasons=reasons)
 
 
+def _too_wide(_: Snapshot, plan: Plan) -> Plan | None:
+    if not len(plan.rosters):
+        return None
+    pad = ((0, 0), (0, 9))
+    return _with(
+        plan,
+        rosters=np.pad(plan.rosters, pad, constant_values=-1),
+        team_of=np.pad(plan.team_of, pad, constant_values=-1),
+    )
+
+
 def _nobody_in_a_match(_: Snapshot, plan: Plan) -> Plan:
     waits = np.full(len(plan.reasons), Reason.TOO_FEW_PLAYERS, np.int8)
     return Plan(np.empty((1, 0), np.int32), np.empty((1, 0), np.int8), np.zeros(1), waits)
@@ -118,6 +129,7 @@ BAD_PLANS: dict[str, Spoil] = {
     "a team below the first": _team(-1),
     "a team for an empty place": _team_for_nobody,
     "a team too small": _team_too_small,
+    "more places than seats": _too_wide,
     "a match of nobody": _nobody_in_a_match,
     "groups mixed": _groups_mixed,
     "a seated ticket with a reason": lambda _, plan: _reason(plan, seated=True, value=Reason.LESS_EVEN),

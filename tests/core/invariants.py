@@ -180,7 +180,7 @@ class Story:
                 for player in ticket.players:
                     assert player not in self.claims, "I11: a player was proposed twice"
                     self.claims[player] = number
-            assert teams == {team: form.size for team in range(form.teams)}, "I5: a match breaks the format"
+            assert teams == dict.fromkeys(range(form.teams), form.size), "I5: a match breaks the format"
             assert len({ticket.group for ticket in tickets}) == 1, "I5: a match mixes groups"
             self.rosters[number] = roster[roster >= 0].tolist()
             if not event.deadline_ms:

@@ -1,7 +1,7 @@
 """The plain twin of the core: what tickets, proposals and players do, in dictionaries, as slowly as one likes.
 
-Time is counted, not compared: every clock is a number of milliseconds that grows while it runs, so that the model has no
-deadline to move and no clock to set back. `settle` lets the clocks run up to a moment; it is called when an event is
+Time is counted, not compared: every clock is a number of milliseconds that grows while it runs, so that the model has
+no deadline to move and no clock to set back. `settle` lets the clocks run up to a moment; it is called when an event is
 written, for the engine knows no other moments, and what lies between the last of them and a restart is downtime.
 """
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from cyclopts import Parameter
 from rich.console import Console
 from rich.markup import escape
-from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.exceptions import ConnectionClosed, WebSocketException
 from websockets.sync.client import connect
 
 from evenmatch.errors import EvenmatchError
@@ -81,7 +81,7 @@ def _follow(url: str, ticket: str, accept: bool, after: int, failures: list[str]
         if code != 1000:
             reason = closed.rcvd.reason if closed.rcvd else "the connection was lost"
             failures.append(f"{ticket}: closed with {code}: {reason}")
-    except (OSError, InvalidStatus) as error:
+    except (OSError, WebSocketException) as error:
         failures.append(f"no evenmatch answers at {url} ({error}); start one with `evenmatch serve`, or give --url")
 
 

@@ -61,7 +61,7 @@ def load(content: dict[str, Any]) -> State:
     for high, low, ticket, fingerprint, when in content["keys"].tolist():
         key = high << 64 | low
         state.keys[key] = (ticket, fingerprint, when)
-        state.keys_sum += key_digest(key, ticket)
+        state.keys_sum += key_digest(key, state.keys[key])
     for queue in content["queues"]:
         _load_queue(state, queue)
     return state

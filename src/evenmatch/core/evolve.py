@@ -15,7 +15,7 @@ import numpy as np
 
 from evenmatch.domain import events as ev
 from evenmatch.domain.arrays import Array
-from evenmatch.domain.ticket import Cause, Status
+from evenmatch.domain.ticket import FACTS, Cause, Status
 
 from .hashing import drop_digests, key_digest
 from .state import FAILED, OPEN, OVER, RUNNING, QueueState, State
@@ -88,6 +88,9 @@ def _joined(state: State, event: ev.TicketsJoined) -> None:
         if not hasattr(queue.players, name):
             queue.players.add_column(name, "f8", np.nan)
         getattr(queue.players, name)[rows_at] = values
+    for name in FACTS:
+        if name not in event.facts:  # an event from before this fact was known; the rows may be used ones
+            getattr(queue.players, name)[rows_at] = np.nan
 
     codes = [_group_code(queue, group) for group in event.groups]
     t.ticket[at] = tickets
@@ -123,7 +126,7 @@ def _joined(state: State, event: ev.TicketsJoined) -> None:
             if high or low:
                 key = high << 64 | low
                 state.keys[key] = (ticket, fingerprint, now)
-                state.keys_sum += key_digest(key, ticket)
+                state.keys_sum += key_digest(key, state.keys[key])
 
 
 def _group_code(queue: QueueState, group: str) -> int:
@@ -321,7 +324,8 @@ def _wake(state: State, queue: QueueState, slots: Array, *, seen: bool) -> None:
     t.since_ms[slots] += stood_still
     t.expires_ms[slots] += stood_still
     if seen:
-        t.seen_ms[slots] += stood_still
+        # Who was heard of meanwhile is as fresh as can be, but not from the future.
+        t.seen_ms[slots] = np.minimum(t.seen_ms[slots] + stood_still, state.now_ms)
     t.woke[slots] = state.sequence
     t.dirty[slots] = True
     queue.next_expiry_ms = 0
@@ -402,15 +406,14 @@ def _forgotten(state: State, event: ev.Forgotten) -> None:
     queue.proposals.standing[rows] = 0
     queue.proposal_slots.give(np.array(rows, np.int64))
     if len(queue.groups) > _GROUPS_KEPT:
-        used = np.unique(t.group[t.status != Status.FREE]).tolist()
+        used = set(t.group[t.status != Status.FREE].tolist())
         queue.groups = {group: code for group, code in queue.groups.items() if code in used}
 
 
 def _keys_forgotten(state: State, event: ev.KeysForgotten) -> None:
     oldest = [key for key, _ in zip(state.keys, repeat(None, event.count), strict=False)]
     for key in oldest:
-        ticket, _, _ = state.keys.pop(key)
-        state.keys_sum -= key_digest(key, ticket)
+        state.keys_sum -= key_digest(key, state.keys.pop(key))
 
 
 def _resumed(state: State, event: ev.Resumed) -> None:

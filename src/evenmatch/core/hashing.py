@@ -115,9 +115,13 @@ def drop_digests(state: State, queue: QueueState, slots: Array) -> None:
     t.dirty[slots] = False
 
 
-def key_digest(key: int, ticket: int) -> int:
-    """What an idempotency key adds to the sum of the keys."""
-    return (key ^ ticket * 0x9E3779B97F4A7C15) * 0xD1B54A32D192ED03BF58476D1CE4E5B9 & _MASK128
+def key_digest(key: int, known: tuple[int, int, int]) -> int:
+    """What an idempotency key adds to the sum of the keys, with its ticket, fingerprint and time."""
+    digest = key
+    for number in known:
+        digest = (digest ^ number * 0x9E3779B97F4A7C15) * 0xD1B54A32D192ED03BF58476D1CE4E5B9 & _MASK128
+        digest ^= digest >> 64
+    return digest
 
 
 def _proposals_sum(queue: QueueState) -> list[int]:

@@ -16,7 +16,7 @@ from evenmatch.domain.ticket import FACT_MAX, FACTS, TicketRequest
 from .decision import Decision, Outcome
 from .state import QueueState, State
 
-_NO_GROUP = "[]"
+_NO_GROUP = "{}"
 
 
 def join(state: State, queue_name: str, requests: tuple[TicketRequest, ...], now_ms: int) -> Decision | Refusal:
@@ -110,7 +110,8 @@ def _group(queue: QueueState, request: TicketRequest) -> str | Refusal:
             f"{queue.spec.name} matches only tickets with equal {', '.join(required)}: "
             f"give attributes.{missing[0]} a value",
         )
-    return msgspec.json.encode([request.attributes[name] for name in required]).decode()
+    # The names are part of it: when the rules change, a ticket of the old ones must not meet one of the new by chance.
+    return msgspec.json.encode({name: request.attributes[name] for name in sorted(required)}).decode()
 
 
 def _event(

@@ -5,7 +5,8 @@ Two questions, both answered for all proposals at once:
 1. Is the plan a plan? Rows that exist, none twice, teams of the right size, one group a match, one reason a row. A plan
    that fails here comes from a broken matcher and is refused whole.
 2. Does it still hold? While the matcher thought, tickets may have left, expired, or been suspended by a proposal in
-   another queue (I11). A proposal with such a ticket is dropped; its other tickets simply wait on.
+   another queue (I11). A proposal with such a ticket is dropped; its other tickets simply wait on. So is every
+   proposal when the queue was given another format meanwhile (I5).
 """
 
 import msgspec
@@ -19,6 +20,8 @@ from evenmatch.numerics.quality import match_quality, rating_totals, team_means
 
 from .state import QueueState
 from .waves import Flight
+
+_REASONS = np.array(Reason)
 
 
 class Vetted(msgspec.Struct, frozen=True, eq=False):
@@ -45,8 +48,8 @@ def vet(queue: QueueState, flight: Flight, plan: Plan) -> Vetted | Refusal:
     slots = np.where(filled, flight.slots[rows], -1)
     tickets = np.where(filled, flight.snapshot.ticket[rows], -1)
     here = (t.ticket[slots] == tickets) & (t.status[slots] == Status.WAITING) & (t.suspended[slots] == 0)
-    holds = (here | ~filled).all(axis=1)
     snapshot = flight.snapshot
+    holds = (here | ~filled).all(axis=1) & (snapshot.format == queue.spec.format)
     means = team_means(rows[holds], plan.team_of[holds], rating_totals(snapshot), snapshot.size, snapshot.format.teams)
     return Vetted(
         roster=tickets[holds],
@@ -66,10 +69,14 @@ def _broken(flight: Flight, plan: Plan) -> str | None:
         return f"rosters {rows.shape}, team_of {team_of.shape} and cost {plan.cost.shape} do not fit together"
     if rows.dtype.kind != "i" or team_of.dtype.kind != "i" or plan.reasons.dtype.kind != "i":
         return "rosters, team_of and reasons must be whole numbers"
+    if plan.cost.dtype.kind not in "fi" or np.isnan(plan.cost).any():
+        return "a cost is not a number"
     if plan.reasons.shape != (count,):
         return f"{len(plan.reasons)} reasons for {count} tickets"
     form = snapshot.format
     filled = rows >= 0
+    if len(rows) and rows.shape[1] > form.seats:
+        return f"a roster has {rows.shape[1]} places for {form.seats} seats"
     if rows.size and (int(rows.max()) >= count or int(rows.min()) < -1):
         return f"a roster names a row outside 0..{count - 1}"
     flat = rows[filled]
@@ -87,6 +94,6 @@ def _broken(flight: Flight, plan: Plan) -> str | None:
         return "a match mixes tickets that the queue keeps apart (require_equal)"
     if ((plan.reasons == Reason.SEATED) != (seated == 1)).any():
         return "a ticket that waits has no reason, or one that is seated has one (I10)"
-    if np.isnan(plan.cost).any():
-        return "a cost is not a number"
+    if not np.isin(plan.reasons, _REASONS).all():
+        return "a reason is none of those that there are (I10)"
     return None

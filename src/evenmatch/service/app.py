@@ -5,6 +5,7 @@ import contextlib
 
 from evenmatch.settings import Settings
 
+from .handlers import our_mistake
 from .hot import hot, respond
 from .matching import MatcherRoom
 from .routes import litestar_app
@@ -32,7 +33,10 @@ class App:
         if scope["type"] == "http":
             answering = hot(self.runner, self.settings, scope, receive) if self.fast else None
             if answering is not None:
-                answer = await answering
+                try:
+                    answer = await answering
+                except Exception as error:
+                    answer = our_mistake(error)
                 self.runner.metrics.answered(scope["method"], answer.status)
                 await respond(send, answer)
             else:

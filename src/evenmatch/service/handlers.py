@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import structlog
 
 from evenmatch.domain import commands as cmd
 from evenmatch.domain.ids import MATCH_PREFIX, PROPOSAL_PREFIX, TICKET_PREFIX, number_of, ticket_id
@@ -18,6 +19,8 @@ from . import wire
 from .mailbox import CommandOrder, Joined, JoinEntry, JoinOrder, Unavailable
 from .runner import Runner
 from .views import PlayerView, TicketView
+
+log = structlog.get_logger("evenmatch.http")
 
 JSON = b"application/json"
 PROBLEM = b"application/problem+json"
@@ -60,6 +63,12 @@ def problem(content: wire.Problem) -> Answer:
     if content.status == 503:
         headers = ((b"retry-after", str(wire.RETRY_AFTER_S).encode()),)
     return Answer(content.status, _encode(content), PROBLEM, headers)
+
+
+def our_mistake(error: Exception) -> Answer:
+    """What nobody expected."""
+    log.error("request failed", error=repr(error), exc_info=error)
+    return problem(wire.WireReasons.INTERNAL_ERROR.problem("nothing was changed; please report this"))
 
 
 def _busy(runner: Runner) -> Answer | None:

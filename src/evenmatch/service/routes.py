@@ -348,7 +348,4 @@ def _http_problem(request: Request[Any, Any, Any], error: HTTPException) -> Resp
 
 def _our_mistake(_: Request[Any, Any, Any], error: Exception) -> Response[Any]:
     """What nobody expected."""
-    import structlog
-
-    structlog.get_logger("evenmatch.http").error("request failed", error=repr(error), exc_info=error)
-    return _response(handlers.problem(WireReasons.INTERNAL_ERROR.problem("nothing was changed; please report this")))
+    return _response(handlers.our_mistake(error))

@@ -114,6 +114,7 @@ _player_decoder = msgspec.json.Decoder(PlayerAnswerBody)
 _raw_batch_decoder = msgspec.json.Decoder(dict[str, list[msgspec.Raw]])
 _encode = msgspec.json.Encoder().encode
 
+_UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)  # the last: arrays nested too deep
 _UNKNOWN_FIELD: Final = re.compile(r"unknown field `(?P<field>[^`]*)`")
 _KNOWN_FIELDS: Final = ("players", "attributes", "id", "rating", "ping_ms", "tickets", "player")
 
@@ -132,7 +133,7 @@ def read_ticket(body: bytes) -> TicketBody | Problem:
     """A ticket's body."""
     try:
         return _ticket_decoder.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except _UNREADABLE as error:
         return malformed(error)
 
 
@@ -140,7 +141,7 @@ def read_player(body: bytes) -> str | Problem:
     """The player of an accept or decline."""
     try:
         return _player_decoder.decode(body).player
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except _UNREADABLE as error:
         return malformed(error)
 
 
@@ -149,10 +150,10 @@ def read_batch(body: bytes, most: int) -> list[TicketBody | Problem] | Problem:
     tickets: list[Any]
     try:
         tickets = list(_batch_decoder.decode(body).tickets)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except _UNREADABLE as error:
         try:
             raw = _raw_batch_decoder.decode(body)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except _UNREADABLE:
             return malformed(error)
         if set(raw) != {"tickets"}:
             return malformed(error)

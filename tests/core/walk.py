@@ -1,0 +1,102 @@
+"""A walk: commands made of plain numbers, so that any list of numbers is a run through all kinds of events."""
+
+import msgspec
+import numpy as np
+from hypothesis import strategies as st
+
+from evenmatch.core.hashing import state_hash
+from evenmatch.core.state import State
+from evenmatch.domain import commands as cmd
+from evenmatch.domain import events as ev
+from evenmatch.domain.queue import Format
+
+from .model import DAY_MS
+from .stage import QUEUES, Stage, request
+
+Move = tuple[str, int, int]
+
+_KINDS = (
+    *("crowd", "crowd", "wave", "wave", "wave", "accept", "accept", "accept_all", "decline", "tick", "tick"),
+    *("join", "leave", "seen", "late", "end", "restart", "open", "give_up", "keyed"),
+)
+MOVES = st.lists(st.tuples(st.sampled_from(_KINDS), st.integers(0, 40), st.integers(0, 40)), min_size=5, max_size=40)
+
+_MUCH_LATER_MS = (3_000, 5_000, 7_000, 10_000, 20_000, 30_000, 60_000, DAY_MS)
+
+
+class Walk:
+    """Walks by numbers and notes the hash after every move that wrote something; a move is a commit."""
+
+    def __init__(self, moves: list[Move]) -> None:
+        self.stage = Stage(*QUEUES)
+        self.commits: list[list[ev.Event]] = [list(self.stage.events)]
+        self.hashes = [state_hash(self.state)]
+        for kind, a, b in moves:
+            before = len(self.stage.events)
+            self._move(kind, a, b)
+            if len(self.stage.events) > before:
+                self.commits.append(self.stage.events[before:])
+                self.hashes.append(state_hash(self.state))
+
+    @property
+    def state(self) -> State:
+        """Where the walk has come to."""
+        return self.stage.engine.state
+
+    @property
+    def events(self) -> list[ev.Event]:
+        """All that happened."""
+        return self.stage.events
+
+    def _move(self, kind: str, a: int, b: int) -> None:
+        stage, queue = self.stage, QUEUES[a % len(QUEUES)]
+        match kind:
+            case "crowd":  # four players, as two parties or four
+                party = self.state.queues[queue.name].spec.format.size if b % 3 == 0 else 1
+                players = range(b + 1, b + 5)
+                parties = (request(*players[k : k + party], region="eu") for k in range(0, 4, party))
+                stage.do(cmd.JoinMany(queue.name, tuple(parties)))
+            case "join":
+                stage.do(cmd.Join(queue.name, request(b + 1, region=("eu", "us")[a % 2])))
+            case "keyed":
+                wanted = request(b + 1, region="eu", key=(b + 1) << 64 | a, fingerprint=a)
+                stage.do(cmd.Join(queue.name, wanted))
+            case "wave":  # all that are due come back, in some order
+                effects = stage.tick(1_000).effects
+                for k in range(len(effects)):
+                    stage.finish(effects[(k + a) % len(effects)], reads_misses=b % 5 == 0)
+            case "give_up":
+                if stage.tick(1_000).effects:
+                    stage.tick(3_000)
+            case "tick":
+                stage.tick(a * 10)
+            case "late":
+                stage.tick(_MUCH_LATER_MS[a % len(_MUCH_LATER_MS)])
+            case "leave":
+                stage.do(cmd.Leave(_one(self.state.tickets_at, a)))
+            case "seen":
+                stage.do(cmd.Heartbeat(np.array([_one(self.state.tickets_at, n) for n in (a, b)])))
+            case "accept":
+                proposal = _one(self.state.proposals_at, a)
+                stage.do(cmd.Accept(proposal, _one(self._claimed(proposal), b)))
+            case "accept_all":
+                proposal = _one(self.state.proposals_at, a)
+                for player in self._claimed(proposal):
+                    stage.do(cmd.Accept(proposal, player))
+            case "decline":
+                proposal = _one(self.state.proposals_at, a)
+                stage.do(cmd.Decline(proposal, _one(self._claimed(proposal), b)))
+            case "end":
+                stage.do(cmd.EndMatch(_one(self.state.proposals_at, a)))
+            case "restart":
+                stage.restart(a * 500)
+            case "open":
+                stage.do(cmd.OpenQueue(msgspec.structs.replace(queue, format=Format(2, 1 + b % 3))))
+
+    def _claimed(self, proposal: int) -> dict[int, int]:
+        return {player: claim for player, claim in self.state.claims.items() if claim == proposal}
+
+
+def _one(known: dict[int, int], which: int) -> int:
+    """One of the known numbers; 1 where there are none."""
+    return sorted(known)[which % len(known)] if known else 1

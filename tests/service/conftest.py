@@ -1,0 +1,26 @@
+"""Servers that are gone when their test is over, however it ended."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from .harness import Server
+
+MakeServer = Callable[..., Server]
+
+
+@pytest.fixture
+def make_server(tmp_path: Path) -> Iterator[MakeServer]:
+    """Starts servers of a test's own: `make_server(config, EVENMATCH_...="...")`."""
+    made: list[Server] = []
+
+    def make(config: str | None = None, **env: str) -> Server:
+        folder = tmp_path / f"server{len(made)}"
+        folder.mkdir()
+        made.append(Server(folder, config, env))
+        return made[-1].start()
+
+    yield make
+    for server in made:
+        server.close()

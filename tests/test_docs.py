@@ -1,0 +1,262 @@
+"""The documents say what is: paths, verbs, flags, settings, metrics and examples in them exist and run."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import pytest
+from cyclopts import App
+
+from evenmatch import config
+from evenmatch.cli import app
+from evenmatch.cli.serve import _greet
+from evenmatch.domain.queue import QueueSpec, ReadyCheckSpec
+from evenmatch.domain.refusals import Reasons
+from evenmatch.service.metrics import Metrics
+from evenmatch.service.routes import litestar_app
+from evenmatch.service.runner import Runner
+from evenmatch.service.sockets import Hub
+from evenmatch.service.wire import WireReasons
+from evenmatch.settings import PREFIX, Settings
+from evenmatch.storage.memory import MemoryJournal
+
+ROOT: Final = Path(__file__).parent.parent
+DOCS: Final = sorted(
+    [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "decisions").glob("*.md"), ROOT / "examples/README.md"]
+)
+ROOTS: Final = (ROOT, ROOT / "src" / "evenmatch")
+"""Where a path in a document may begin, besides the document's own folder."""
+EXAMPLES: Final = sorted((ROOT / "examples").glob("*.py"))
+
+_FENCE: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_INLINE: Final = re.compile(r"`([^`\n]+(?:\n[^`\n]+)?)`")
+_LINK: Final = re.compile(r"\]\(([^)\s]+)\)")
+_FILE: Final = re.compile(r"[\w.-]+(?:/[\w.-]+)*\.(?:py|md|toml|sql|lock|typed)")
+_FOLDER: Final = re.compile(r"(?:[\w.-]+/)+")
+_CALL: Final = re.compile(r"(?<![\w./-])(?:\.venv/bin/)?evenmatch ([a-z]+)\b((?: [^\n`]*)?)")
+_TERM: Final = re.compile(r"^- \*\*(?P<term>[^*]+)\*\*: (?P<meaning>.*(?:\n  .*)*)$", re.MULTILINE)
+
+every_document = pytest.mark.parametrize("path", DOCS, ids=lambda path: str(path.relative_to(ROOT)))
+
+
+def fences(path: Path, language: str) -> list[str]:
+    """The fenced blocks of a document in one language; "" = none was given."""
+    return [body for found, body in _FENCE.findall(path.read_text("utf-8")) if found == language]
+
+
+def inline(path: Path) -> list[str]:
+    """What stands between single backticks."""
+    return [" ".join(code.split()) for code in _INLINE.findall(_FENCE.sub("", path.read_text("utf-8")))]
+
+
+def exists(name: str, document: Path) -> bool:
+    """Is there such a file or folder, from one of the roots or, for a bare name, anywhere in the project?"""
+    if any((root / name).exists() for root in (*ROOTS, document.parent)):
+        return True
+    folders = [ROOT / folder for folder in ("src", "tests", "examples", "decisions", "docs")]
+    return "/" not in name.rstrip("/") and any(next(folder.rglob(name), None) for folder in folders)
+
+
+def slug(heading: str) -> str:
+    """A heading as an anchor."""
+    return re.sub(r"[^\w -]", "", heading.strip().lower()).replace(" ", "-")
+
+
+# Paths and links.
+
+
+@every_document
+def test_every_path_exists(path: Path) -> None:
+    named = [code for code in inline(path) if _FILE.fullmatch(code) or _FOLDER.fullmatch(code)]
+    named = [name for name in named if not name.startswith("evenmatch.db")]  # there while a server runs
+    assert [name for name in named if not exists(name, path)] == []
+
+
+@every_document
+def test_every_link_leads_somewhere(path: Path) -> None:
+    for link in _LINK.findall(_FENCE.sub("", path.read_text("utf-8"))):
+        if link.startswith(("http://", "https://")):
+            continue
+        name, _, anchor = link.partition("#")
+        target = path.parent / name if name else path
+        assert target.exists(), link
+        if anchor:
+            headings = re.findall(r"^#+ (.*)$", target.read_text("utf-8"), re.MULTILINE)
+            assert anchor in map(slug, headings), link
+
+
+def test_every_room_of_the_architecture_exists_and_none_is_left_out() -> None:
+    (drawing,) = (body for body in fences(ROOT / "ARCHITECTURE.md", "") if body.startswith("src/evenmatch/"))
+    house = ROOT / "src" / "evenmatch"
+    named = set(re.findall(r"(?<!\S)(\w+\.py|\w+/)(?=\s)", drawing))
+    there = {f"{item.name}/" if item.is_dir() else item.name for item in house.iterdir() if item.name[:3] != "py."}
+    assert named == there - {"__pycache__/"}
+    for folder in sorted(name for name in named if name.endswith("/")):
+        room = re.search(rf"^  {folder}(.*?)(?=^  \w|\Z)", drawing, re.MULTILINE | re.DOTALL)
+        assert room is not None
+        unsaid = [
+            file.stem
+            for file in (house / folder).glob("*.py")
+            if file.stem != "__init__" and folder != "bench/" and not re.search(rf"\b{file.stem}\b", room[1])
+        ]
+        assert unsaid == [], folder
+
+
+def test_the_index_of_decisions_lists_them_all_in_order() -> None:
+    pages = sorted(path.name for path in (ROOT / "decisions").glob("[0-9]*.md"))
+    assert re.findall(r"\((\d{4}-[\w-]+\.md)\)", (ROOT / "decisions/README.md").read_text("utf-8")) == pages
+    assert [page[:4] for page in pages] == [f"{number:04}" for number in range(1, len(pages) + 1)]
+    for page in pages:
+        text = (ROOT / "decisions" / page).read_text("utf-8")
+        assert text.startswith(f"# {page[:4]} ")
+        for part in ("## Context", "## Decision", "## Consequences"):
+            assert part in text, f"{page} lacks {part}"
+
+
+# The command line, make and settings.
+
+
+def calls(path: Path) -> Iterator[tuple[list[str], list[str]]]:
+    """The words and the flags of every call of `evenmatch` in a document's code."""
+    for code in [*inline(path), *fences(path, "")]:
+        for verb, rest in _CALL.findall(code):
+            words = [verb]
+            nested = re.match(r" ([a-z]+)\b(?![./])", rest)
+            if nested and verb in ("journal", "bench"):
+                words.append(nested[1])
+            yield words, re.findall(r"(?<!\S)\[?(--[a-z-]+)", rest)
+
+
+@every_document
+def test_every_verb_and_flag_exists(path: Path) -> None:
+    for words, flags in calls(path):
+        command: App = app
+        for word in words:
+            assert word in list(command), f"there is no verb {' '.join(words)}"
+            command = command[word]
+        if flags:
+            known = [name for argument in command.assemble_argument_collection() for name in argument.names]
+            assert [flag for flag in flags if flag not in known] == [], words
+
+
+def test_every_verb_is_in_the_readme() -> None:
+    told = [words for words, _ in calls(ROOT / "README.md")]
+    for verb in app:
+        nested = [name for name in app[verb] if not name.startswith("-")] if verb in ("journal", "bench") else []
+        for words in [[verb, name] for name in nested] or [[verb]]:
+            assert verb.startswith("-") or words in told, words
+
+
+@every_document
+def test_every_make_verb_exists(path: Path) -> None:
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    said = [code for code in [*inline(path), *fences(path, "")] if code.startswith("make ")]
+    verbs = [verb for code in said for verb in re.findall(r"^make ([a-z-]+)", code, re.MULTILINE)]
+    assert [verb for verb in verbs if verb not in targets] == []
+
+
+@every_document
+def test_every_variable_is_a_setting(path: Path) -> None:
+    known = {PREFIX + field.upper() for field in Settings.__struct_fields__} | {PREFIX + "TESTS"}
+    assert set(re.findall(rf"\b{PREFIX}[A-Z_]+\b", path.read_text("utf-8"))) <= known | {PREFIX}
+
+
+def test_the_readme_has_every_setting_with_its_default() -> None:
+    rows = re.findall(rf"^\| `({PREFIX}\w+)` \| (\S+) \|", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
+    defaults = {PREFIX + name.upper(): getattr(Settings(), name) for name in Settings.__struct_fields__}
+    assert dict(rows) == {
+        name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in defaults.items()
+    }
+
+
+# Queues, the API and metrics.
+
+
+def test_the_toml_of_the_readme_is_right_and_shows_every_key() -> None:
+    blocks = fences(ROOT / "README.md", "toml")
+    assert blocks
+    for block in blocks:
+        config.parse(block, "README.md")
+    keys: set[str] = set()
+    for field in msgspec.structs.fields(QueueSpec):
+        kind: Any = ReadyCheckSpec if field.name == "ready_check" else field.type
+        if field.name != "name":
+            keys.add(field.name)
+            keys |= set(getattr(kind, "__struct_fields__", ())) - {"parameters"}
+    assert [key for key in sorted(keys) if not re.search(rf"\b{key}\b", "".join(blocks))] == []
+
+
+def test_the_quick_start_is_what_the_server_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    _greet("http://127.0.0.1:8750", config.builtin(), Settings())
+    printed = [line.strip() for line in capsys.readouterr().out.splitlines() if line.strip().startswith("curl ")]
+    blocks = fences(ROOT / "README.md", "")
+    assert blocks[0].splitlines() == ["make serve", "make test"]
+    assert blocks[1].splitlines() == printed
+
+
+def paths_served() -> set[str]:
+    """Every HTTP path, with what varies left out."""
+    runner = Runner(MemoryJournal(), config.builtin(), Settings(), lambda *_: None)
+    served = litestar_app(runner, Hub(runner), Settings(), "0")
+    return {re.sub(r"\{[^}]*\}", "{}", route.path) for route in served.routes}
+
+
+def test_the_api_of_the_readme_is_the_one_that_is_served() -> None:
+    rows = re.findall(r"^\| (?:GET|POST|DELETE) \| (.*?) \|", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
+    told = {re.sub(r"\{[^}]*\}", "{}", path) for row in rows for path in re.findall(r"`(/[^`]*)`", row)}
+    served = {path for path in paths_served() if path != "/" and "litestar" not in path}
+    assert told == served
+
+
+@every_document
+def test_every_reason_and_problem_is_one(path: Path) -> None:
+    codes = {reason.code for reason in (*Reasons, *WireReasons)}
+    assert set(re.findall(r"#reason-(\w+)", path.read_text("utf-8"))) <= codes
+
+
+def test_the_metrics_of_the_operations_page_are_those_that_are_shown() -> None:
+    shown = re.findall(r"^# TYPE (\w+) (\w+)$", Metrics().render([], 0, 0, True).decode(), re.MULTILINE)
+    text = (ROOT / "docs/operations.md").read_text("utf-8")
+    told = re.findall(r"^\| `(\w+)(?:\{[\w,]+\})?` \| (\w+) \|", text, re.MULTILINE)
+    assert sorted(told) == sorted((name, kind) for name, kind in shown if not name.endswith("_created"))
+    alerted = set(re.findall(r"\bevenmatch_\w+", "".join(fences(ROOT / "docs/operations.md", "yaml"))))
+    assert {name.removesuffix("_bucket") for name in alerted} <= {name for name, _ in told}
+
+
+# Words.
+
+
+def test_the_glossary_is_sorted_and_gives_every_word_one_meaning() -> None:
+    text = (ROOT / "GLOSSARY.md").read_text("utf-8")
+    terms = _TERM.findall(text)
+    assert len(terms) == text.count("\n- ")
+    words = [term for term, _ in terms]
+    assert words == sorted(words, key=str.lower)
+    assert len(set(words)) == len(words)
+    assert [term for term, meaning in terms if len(meaning.split()) < 3] == []
+
+
+@pytest.mark.parametrize("name", ["README.md", "ARCHITECTURE.md"])
+def test_every_invariant_is_told(name: str) -> None:
+    told = re.findall(r"\bI(\d+)\b", (ROOT / name).read_text("utf-8"))
+    assert set(map(int, told)) == set(range(1, 12))
+
+
+# Examples.
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_every_example_compiles_and_is_listed(path: Path) -> None:
+    compile(path.read_text("utf-8"), str(path), "exec")
+    assert f"`{path.name}`" in (ROOT / "examples/README.md").read_text("utf-8")
+
+
+def test_the_embedding_example_runs_and_prints_what_the_readme_says() -> None:
+    ran = subprocess.run(
+        [sys.executable, str(ROOT / "examples/embed.py")], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert ran.stdout in fences(ROOT / "README.md", "")
