@@ -45,6 +45,7 @@ SEES: Final[dict[str, tuple[str, ...]]] = {
     "lab": ROOMS,
     "wiring": EVERYTHING,
     "cli": EVERYTHING,
+    "bench": EVERYTHING,
     "__main__": EVERYTHING,
     "__init__": EVERYTHING,
 }

@@ -107,7 +107,8 @@ def _bumped(value: Any) -> Any:
         case np.ndarray() if value.dtype.kind == "f":
             return np.where(np.isnan(value), 1.0, value + 1.0)
         case np.ndarray():
-            return value + np.ones((), value.dtype)
+            # The next ticket may stand in the same slot of another queue; a far one stands nowhere.
+            return value + np.array(1_000 if value.dtype == np.int64 else 1, value.dtype)
         case dict():
             return {name: _bumped(column) for name, column in value.items()}
         case str():
@@ -131,14 +132,18 @@ _UNTOLD = {
 """Fields that the state does not keep, or that cannot be changed without breaking the event."""
 
 
+_OF_PROPOSALS = {"first_proposal", "deadline_ms", "ends_ms"}
+"""Fields of a wave that say something of its proposals only."""
+
+
 def hash_after(state: State, event: ev.Event) -> str:
     """The hash after one event more; an event that cannot be applied has none."""
     copy = load(decode_content(encode_content(dump(state))))
     try:
         evolve(copy, event)
+        return state_hash(copy)
     except (KeyError, IndexError, ValueError, AssertionError):
         return "impossible"
-    return state_hash(copy)
 
 
 @settings(max_examples=25)
@@ -151,7 +156,8 @@ def test_any_change_of_any_event_changes_the_hash(moves: list[Move]) -> None:
         for name in event.__struct_fields__:
             value = getattr(event, name)
             empty = isinstance(value, np.ndarray | tuple) and not len(value)
-            if name in _UNTOLD or empty:
+            without_proposals = isinstance(event, ev.WaveFinished) and not len(event.roster)
+            if name in _UNTOLD or empty or (without_proposals and name in _OF_PROPOSALS):
                 continue
             changed = msgspec.structs.replace(event, **{name: _bumped(value)})
             assert hash_after(state, changed) != true, (type(event).__name__, name)
@@ -292,5 +298,3 @@ GRAND_TOUR: list[Move] = [
     ("wave", 0, 0),
 ]
 """Through every kind of event."""
-
-

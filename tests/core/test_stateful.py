@@ -216,6 +216,8 @@ class EngineMachine(RuleBasedStateMachine):
             elif waiting and name not in self.flights:
                 last, again_ms = self.seen.get(name, (None, 0))
                 assert last == sight or self.now_ms < again_ms, f"{name} was not tried although it changed"
+            elif name not in self.flights:  # an attempt that found everybody suspended keeps the beat too
+                self.seen[name] = (None, self.now_ms + milliseconds(queue.spec.wave.every_s))
 
     def check_snapshot(self, effect: RunMatcher, waiting: list[Ticket]) -> None:
         snapshot = effect.snapshot

@@ -1,1 +1,1 @@
-"""MEASURING. Each file runs one comparison, side by side with its baseline in the same run, and returns plain numbers."""
+"""MEASURING. Each file runs one comparison, side by side with its baseline in the same run, and returns numbers."""

@@ -69,7 +69,9 @@ class _Caller(asyncio.Protocol):
 
 def post(path: str, body: bytes) -> bytes:
     """A POST request, ready to send."""
-    head = f"POST {path} HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+    head = (
+        f"POST {path} HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+    )
     return head.encode() + body
 
 
@@ -97,5 +99,10 @@ async def _run(port: int, requests: list[bytes], connections: int, expected: byt
     spread = np.percentile(np.array(latencies) * 1000, [50, 99])
     refused = sum(caller.refused for caller in callers) + len(requests) - len(latencies)
     return Load(
-        len(latencies), seconds, len(latencies) / seconds, round(float(spread[0]), 3), round(float(spread[1]), 3), refused
+        len(latencies),
+        seconds,
+        len(latencies) / seconds,
+        round(float(spread[0]), 3),
+        round(float(spread[1]), 3),
+        refused,
     )

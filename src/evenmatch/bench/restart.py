@@ -105,7 +105,9 @@ def _timed(work: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
-def measure(events: int = 1_000_000, say: Callable[[str], None] = lambda _: None, waiting: int = 20_000) -> dict[str, Any]:
+def measure(
+    events: int = 1_000_000, say: Callable[[str], None] = lambda _: None, waiting: int = 20_000
+) -> dict[str, Any]:
     """Run the comparison."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

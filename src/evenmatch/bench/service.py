@@ -71,7 +71,11 @@ def _batched(first: int, batches: int, size: int) -> list[bytes]:
         load.post(
             "/v1/queues/bench/tickets:batch",
             msgspec.json.encode(
-                {"tickets": [{"players": [{"id": f"player-{first + b * size + n}", "rating": 1500}]} for n in range(size)]}
+                {
+                    "tickets": [
+                        {"players": [{"id": f"player-{first + b * size + n}", "rating": 1500}]} for n in range(size)
+                    ]
+                }
             ),
         )
         for b in range(batches)

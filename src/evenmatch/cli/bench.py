@@ -47,7 +47,9 @@ def engine(*, tickets: int = 100_000, json_output: JsonFlag = False) -> None:
     _show(found, json_output, f"engine in memory, {found['tickets']:,} tickets; baseline: {base['what']}", rows)
 
 
-def service(*, requests: int = 40_000, connections: int = 128, batches: int = 2_000, json_output: JsonFlag = False) -> None:
+def service(
+    *, requests: int = 40_000, connections: int = 128, batches: int = 2_000, json_output: JsonFlag = False
+) -> None:
     """Durable joins a second over real sockets, beside a bare ASGI echo of the same body.
 
     Parameters
@@ -68,13 +70,17 @@ def service(*, requests: int = 40_000, connections: int = 128, batches: int = 2_
     echo, single, batch = found["echo"], found["single"], found["batch"]
     rows = [
         ("requests/s, one by one", f"{single['per_s']:,.0f}", f"{echo['per_s']:,.0f}"),
-        ("  p50 / p99 ms", *(f"{x['p50_ms']:.2f} / {x['p99_ms']:.2f}" for x in (single, echo))),
+        ("  p50 / p99 ms", _latency(single), _latency(echo)),
         ("  share of the echo", f"{found['single_to_echo']:.0%}", ""),
         (f"tickets/s, {batch['size']} a request", f"{batch['tickets_per_s']:,.0f}", ""),
-        ("  p50 / p99 ms", f"{batch['p50_ms']:.2f} / {batch['p99_ms']:.2f}", ""),
+        ("  p50 / p99 ms", _latency(batch), ""),
         ("refused", str(single["refused"] + batch["refused"]), str(echo["refused"])),
     ]
     _show(found, json_output, f"durable joins, {connections} connections; baseline: bare ASGI echo on uvicorn", rows)
+
+
+def _latency(found: dict[str, Any]) -> str:
+    return f"{found['p50_ms']:.2f} / {found['p99_ms']:.2f}"
 
 
 def restart(*, events: int = 1_000_000, json_output: JsonFlag = False) -> None:

@@ -4,7 +4,7 @@ Every function here follows one fact to all the columns it reaches. Three helper
 share, and each rule stands only there:
 
 - `_finish`: a ticket leaves the queue for good; its clock stops and its players are free to join again (I2).
-- `_claim` and `_release`: a proposal or running match takes its players; their tickets in other queues are suspended
+- `claim` and `release`: a proposal or running match takes its players; their tickets in other queues are suspended
   and later resume with the wait they had (I11, I6).
 - `_wake`: a ticket whose clock stood still waits on, with all its deadlines moved by the time it stood still (I6).
 """
@@ -17,6 +17,7 @@ from evenmatch.domain import events as ev
 from evenmatch.domain.arrays import Array
 from evenmatch.domain.ticket import FACTS, Cause, Status
 
+from .claims import add_live, claim, drop_live, release, stop_clock, suspend, wake
 from .hashing import drop_digests, key_digest
 from .state import FAILED, OPEN, OVER, RUNNING, QueueState, State
 from .tables import run_of, spans
@@ -116,11 +117,11 @@ def _joined(state: State, event: ev.TicketsJoined) -> None:
     queue.changed = state.sequence
     queue.next_expiry_ms = min(queue.next_expiry_ms, now + min(queue.ticket_ms, queue.heartbeat_ms))
     players, owners = event.player.tolist(), np.repeat(tickets, size).tolist()
-    _add_live(state, players, owners)
+    add_live(state, players, owners)
     if state.claims:
         for player, ticket in zip(players, owners, strict=True):
             if player in state.claims:
-                _suspend(state, ticket)
+                suspend(state, ticket)
     if len(event.keys):
         for ticket, (high, low, fingerprint) in zip(tickets.tolist(), event.keys.tolist(), strict=True):
             if high or low:
@@ -137,34 +138,6 @@ def _group_code(queue: QueueState, group: str) -> int:
     return code
 
 
-def _add_live(state: State, players: list[int], tickets: list[int]) -> None:
-    if state.live.keys().isdisjoint(players):
-        state.live.update(zip(players, tickets, strict=True))
-        return
-    for player, ticket in zip(players, tickets, strict=True):
-        already = state.live_tickets(player)
-        state.live[player] = ticket
-        if already:
-            state.several[player] = (*already, ticket)
-
-
-def _drop_live(state: State, queue: QueueState, slots: Array) -> None:
-    players = queue.players.player[queue.player_rows(slots)].tolist()
-    if not state.several:
-        for player in players:
-            state.live.pop(player, None)
-        return
-    tickets = np.repeat(queue.tickets.ticket[slots], queue.tickets.size[slots]).tolist()
-    for player, ticket in zip(players, tickets, strict=True):
-        rest = tuple(other for other in state.live_tickets(player) if other != ticket)
-        state.live.pop(player, None)
-        state.several.pop(player, None)
-        if rest:
-            state.live[player] = rest[-1]
-        if len(rest) > 1:
-            state.several[player] = rest
-
-
 def _seen(state: State, event: ev.TicketsSeen) -> None:
     queue = state.queues[event.queue]
     slots = state.slots_of(event.ticket)
@@ -178,19 +151,15 @@ def _touch(state: State, queue: QueueState, slots: Array) -> None:
     queue.changed = state.sequence
 
 
-def _stop_clock(state: State, queue: QueueState, slots: Array) -> None:
-    queue.tickets.waited_ms[slots] = queue.waited_ms(slots, state.now_ms)
-
-
 def _finish(state: State, queue: QueueState, slots: Array, status: Status, cause: Cause) -> None:
     t = queue.tickets
-    _stop_clock(state, queue, slots)
+    stop_clock(state, queue, slots)
     queue.waiting -= int(np.count_nonzero(t.status[slots] == Status.WAITING))
     t.status[slots] = status
     t.cause[slots] = cause
     t.finished_ms[slots] = state.now_ms
     queue.next_forget_ms = min(queue.next_forget_ms, state.now_ms)
-    _drop_live(state, queue, slots)
+    drop_live(state, queue, slots)
 
 
 def _gone(state: State, event: ev.TicketsGone) -> None:
@@ -250,85 +219,18 @@ def _wave_finished(state: State, event: ev.WaveFinished) -> None:
     state.next_proposal = event.first_proposal + count
     if event.deadline_ms:
         p.standing[rows] = OPEN
-        _stop_clock(state, queue, slots)
+        stop_clock(state, queue, slots)
         t.status[slots] = Status.PROPOSED
         queue.waiting -= len(slots)
         queue.next_lapse_ms = min(queue.next_lapse_ms, event.deadline_ms)
-        _claim(state, queue, slots)
+        claim(state, queue, slots)
     else:
         p.over_ms[rows] = now
         _finish(state, queue, slots, Status.MATCHED, Cause.NONE)
         p.standing[rows] = RUNNING if event.ends_ms else OVER
         if event.ends_ms:
             queue.next_end_ms = min(queue.next_end_ms, event.ends_ms)
-            _claim(state, queue, slots)
-
-
-def _claim(state: State, queue: QueueState, slots: Array) -> None:
-    t = queue.tickets
-    players = queue.players.player[queue.player_rows(slots)].tolist()
-    size = t.size[slots]
-    state.claims.update(zip(players, np.repeat(t.proposal[slots], size).tolist(), strict=True))
-    _each_other_ticket(state, players, np.repeat(t.ticket[slots], size).tolist(), release=False)
-
-
-def _release(state: State, queue: QueueState, slots: Array) -> None:
-    t = queue.tickets
-    players = queue.players.player[queue.player_rows(slots)].tolist()
-    for player in players:
-        state.claims.pop(player, None)
-    _each_other_ticket(state, players, np.repeat(t.ticket[slots], t.size[slots]).tolist(), release=True)
-
-
-def _each_other_ticket(state: State, players: list[int], owns: list[int], *, release: bool) -> None:
-    for player, own in zip(players, owns, strict=True):
-        latest = state.live.get(player, own)
-        if latest == own and player not in state.several:
-            continue
-        for ticket in state.live_tickets(player):
-            if ticket != own:
-                if release:
-                    _resume(state, ticket)
-                else:
-                    _suspend(state, ticket)
-
-
-def _suspend(state: State, ticket: int) -> None:
-    queue, slot = _place(state, ticket)
-    slots = np.array([slot])
-    _stop_clock(state, queue, slots)
-    queue.tickets.suspended[slot] += 1
-    queue.tickets.dirty[slot] = True
-    queue.changed = state.sequence
-
-
-def _resume(state: State, ticket: int) -> None:
-    queue, slot = _place(state, ticket)
-    t = queue.tickets
-    t.suspended[slot] -= 1
-    t.dirty[slot] = True
-    queue.changed = state.sequence
-    if t.suspended[slot] == 0 and t.status[slot] == Status.WAITING:
-        _wake(state, queue, np.array([slot]), seen=False)
-
-
-def _place(state: State, ticket: int) -> tuple[QueueState, int]:
-    found = state.find_ticket(ticket)
-    assert found is not None, f"ticket {ticket} is live but not in the state"
-    return found
-
-
-def _wake(state: State, queue: QueueState, slots: Array, *, seen: bool) -> None:
-    t = queue.tickets
-    stood_still = state.now_ms - t.since_ms[slots] - t.waited_ms[slots]
-    t.since_ms[slots] += stood_still
-    t.expires_ms[slots] += stood_still
-    if seen:
-        # Who was heard of meanwhile is as fresh as can be, but not from the future.
-        t.seen_ms[slots] = np.minimum(t.seen_ms[slots] + stood_still, state.now_ms)
-    t.woke[slots] = state.sequence
-    t.dirty[slots] = True
-    queue.next_expiry_ms = 0
+            claim(state, queue, slots)
 
 
 def _accepted(state: State, event: ev.Accepted) -> None:
@@ -360,7 +262,7 @@ def _match_made(state: State, event: ev.MatchMade) -> None:
         queue.next_end_ms = min(queue.next_end_ms, event.ends_ms)
     else:
         p.standing[slot] = OVER
-        _release(state, queue, slots)
+        release(state, queue, slots)
 
 
 def _proposals_failed(state: State, event: ev.ProposalsFailed) -> None:
@@ -378,8 +280,8 @@ def _proposals_failed(state: State, event: ev.ProposalsFailed) -> None:
     t.status[returned] = Status.WAITING
     t.returned[returned] = 1
     queue.waiting += len(returned)
-    _wake(state, queue, returned, seen=True)
-    _release(state, queue, both)
+    wake(state, queue, returned, seen=True)
+    release(state, queue, both)
 
 
 def _matches_ended(state: State, event: ev.MatchesEnded) -> None:
@@ -388,7 +290,7 @@ def _matches_ended(state: State, event: ev.MatchesEnded) -> None:
         _, slot = _proposal_place(state, number)
         queue.proposals.standing[slot] = OVER
         tickets, _ = queue.roster(slot)
-        _release(state, queue, state.slots_of(tickets))
+        release(state, queue, state.slots_of(tickets))
     queue.next_forget_ms = 0
 
 

@@ -3,7 +3,7 @@
 Each ticket has a digest of 128 bits (two lanes of 64) over all that is known of it; the sum of the digests, lane by
 lane modulo 2^64, stands for all tickets. A change marks its rows dirty; asking for the hash re-digests the dirty rows
 in one vector step and corrects the sum, so the cost is that of what changed since the last time. Finished tickets that
-leave are subtracted. Idempotency keys are summed likewise, as they come and go. What remains is small (proposals, rules,
+leave are subtracted. Idempotency keys are summed likewise, as they come and go. The rest is small (proposals, rules,
 counters) and is digested whole.
 
 It is a checksum against our own mistakes and a damaged disk, not against an adversary.

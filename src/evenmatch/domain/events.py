@@ -88,8 +88,8 @@ class WaveFinished(msgspec.Struct, frozen=True, tag="wave_finished", eq=False):
     previous: Array
     """int64[k, width]"""
     snapshot_sequence: int
-    """The journal's sequence when the snapshot was taken: who has been matchable since before then, and still is, has one
-    miss more."""
+    """The journal's sequence when the snapshot was taken: who has been matchable since before then, and still is, has
+    one miss more."""
     deadline_ms: int
     """When the ready check lapses; 0 = there is none, and the proposals are matches at once."""
     ends_ms: int

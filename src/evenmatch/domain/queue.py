@@ -1,4 +1,4 @@
-"""A queue's rules, as data: they enter by a command and live in the journal, so every past decision can be explained."""
+"""A queue's rules, as data: they enter by a command and live in the journal, so past decisions can be explained."""
 
 from typing import Any, Final
 

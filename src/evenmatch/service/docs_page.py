@@ -17,7 +17,8 @@ _STYLE: Final = """
 body{font:16px/1.55 system-ui,sans-serif;max-width:60rem;margin:0 auto;padding:1.5rem 1.25rem 5rem}
 h1{margin:.2em 0}h2{margin:2.2em 0 .4em;padding-bottom:.2em;border-bottom:1px solid var(--line)}
 h3{margin:1.8em 0 .3em;font-size:1.02rem;overflow-wrap:anywhere}
-code,pre{font:13.5px/1.5 ui-monospace,monospace}pre{background:var(--soft);padding:.8em 1em;border-radius:6px;overflow:auto}
+code,pre{font:13.5px/1.5 ui-monospace,monospace}
+pre{background:var(--soft);padding:.8em 1em;border-radius:6px;overflow:auto}
 .verb{display:inline-block;min-width:4.6em;padding:.05em .5em;margin-right:.5em;border-radius:4px;text-align:center;
 background:var(--accent);color:#fff;font:700 12px/1.7 ui-monospace,monospace}
 table{border-collapse:collapse;width:100%;margin:.6em 0;font-size:.93rem}

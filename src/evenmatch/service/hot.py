@@ -20,21 +20,15 @@ _TICKETS: Final = "/v1/tickets/"
 _PROPOSALS: Final = "/v1/proposals/"
 
 
-class TooLarge(Exception):
-    """A body larger than allowed."""
-
-
-async def read_body(scope: Message, receive: Receive, most: int) -> bytes:
-    """A request's whole body, if it is not too large."""
+async def read_body(scope: Message, receive: Receive, most: int) -> bytes | Answer:
+    """A request's whole body; or the answer to one that is too large, or whose sender left in the middle of it."""
     for name, value in scope["headers"]:
         if name == b"content-length" and value.isdigit() and int(value) > most:
-            raise TooLarge
+            return too_large(most)
     message = await receive()
     body: bytes = message.get("body", b"")
-    if not message.get("more_body"):
-        if len(body) > most:
-            raise TooLarge
-        return body
+    if message["type"] == "http.request" and not message.get("more_body"):
+        return body if len(body) <= most else too_large(most)
     parts, size = [body], len(body)
     while message.get("more_body"):
         message = await receive()
@@ -42,7 +36,9 @@ async def read_body(scope: Message, receive: Receive, most: int) -> bytes:
         parts.append(part)
         size += len(part)
         if size > most:
-            raise TooLarge
+            return too_large(most)
+    if message["type"] != "http.request":
+        return handlers.problem(wire.WireReasons.MALFORMED.problem("the body was cut short"))
     return b"".join(parts)
 
 
@@ -95,24 +91,21 @@ def hot(runner: Runner, settings: Settings, scope: Message, receive: Receive) ->
 
 
 async def _join(runner: Runner, queue: str, scope: Message, receive: Receive, most: int) -> Answer:
-    try:
-        body = await read_body(scope, receive, most)
-    except TooLarge:
-        return too_large(most)
+    body = await read_body(scope, receive, most)
+    if isinstance(body, Answer):
+        return body
     return await handlers.join(runner, queue, wire.read_ticket(body), _key(scope))
 
 
 async def _batch(runner: Runner, queue: str, scope: Message, receive: Receive, settings: Settings) -> Answer:
-    try:
-        body = await read_body(scope, receive, settings.batch_body_max_bytes)
-    except TooLarge:
-        return too_large(settings.batch_body_max_bytes)
+    body = await read_body(scope, receive, settings.batch_body_max_bytes)
+    if isinstance(body, Answer):
+        return body
     return await handlers.join_batch(runner, queue, wire.read_batch(body, settings.batch_max), _key(scope))
 
 
 async def _answer(runner: Runner, proposal: str, accept: bool, scope: Message, receive: Receive, most: int) -> Answer:
-    try:
-        body = await read_body(scope, receive, most)
-    except TooLarge:
-        return too_large(most)
+    body = await read_body(scope, receive, most)
+    if isinstance(body, Answer):
+        return body
     return await handlers.answer_proposal(runner, proposal, wire.read_player(body), accept)

@@ -13,7 +13,7 @@ from litestar.enums import MediaType
 from litestar.exceptions import HTTPException
 from litestar.openapi import OpenAPIConfig, ResponseSpec
 from litestar.openapi.spec import Example, License, Tag
-from litestar.params import Body, Parameter
+from litestar.params import Body, HeaderParameter, Parameter
 
 from evenmatch.domain.refusals import Reasons
 from evenmatch.settings import Settings
@@ -93,8 +93,8 @@ def _granted(status: int, shape: Any, description: str, example: Any) -> dict[in
 
 Key = Annotated[
     str | None,
-    Parameter(
-        header="Idempotency-Key",
+    HeaderParameter(
+        name="Idempotency-Key",
         required=False,
         description="Makes a repeat safe: the same key and body within a day is answered as the first time was.",
     ),
@@ -274,7 +274,7 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
     @get("/metrics", tags=["operations"], summary="Numbers for Prometheus", media_type="text/plain; version=0.0.4")
     async def metrics() -> bytes:
         """Counters, gauges and histograms in Prometheus' text format."""
-        found = await runner.ask(lambda views, now_ms: views.queues(now_ms))
+        found = None if runner.full() else await runner.ask(lambda views, now_ms: views.queues(now_ms))
         queues = found if isinstance(found, list) else []
         return runner.metrics.render(queues, runner.depth, hub.open, runner.ready)
 

@@ -35,6 +35,7 @@ from evenmatch.settings import Settings
 from evenmatch.storage.protocol import Commit, Journal
 
 from . import messages
+from .clock import Clock
 from .directory import Directory
 from .mailbox import CommandOrder, Joined, JoinOrder, Order, Question, Reply, Unavailable, WaveOrder
 from .metrics import Metrics
@@ -46,19 +47,6 @@ _BATCH_MOST = 4_096
 """Orders in one commit."""
 _TICKETS_PER_DEBT = 20
 """Replaying so many tickets of array events costs about as much as replaying one event."""
-
-
-class Clock:
-    """Milliseconds since 1970 that never run backwards, whatever is done to the wall clock."""
-
-    def __init__(self) -> None:
-        self._ahead = time.time() - time.monotonic()
-        self._last = 0
-
-    def now_ms(self, floor: int = 0) -> int:
-        """The present moment, at least `floor`."""
-        self._last = max(self._last, floor, int((time.monotonic() + self._ahead) * 1000))
-        return self._last
 
 
 class Runner:

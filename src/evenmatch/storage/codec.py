@@ -16,7 +16,7 @@ import numpy as np
 
 from evenmatch.domain.arrays import Array
 from evenmatch.domain.events import Event
-from evenmatch.errors import JournalDamaged
+from evenmatch.errors import JournalDamaged, JournalNewer
 
 SCHEMA: Final = 1
 
@@ -45,10 +45,13 @@ def _unpack(code: int, content: memoryview) -> Any:
         raise ValueError(f"extension value {code} is not known")
     kind, dimensions, rows = _HEADER.unpack_from(content)
     offset = _HEADER.size
+    shape: tuple[int, ...] = (rows,)
     if dimensions == 2:
-        (columns,) = _MATRIX.unpack_from(content, offset)
-        return np.frombuffer(content, _DTYPES[kind], offset=offset + _MATRIX.size).reshape(rows, columns)
-    return np.frombuffer(content, _DTYPES[kind], offset=offset)
+        shape += _MATRIX.unpack_from(content, offset)
+        offset += _MATRIX.size
+    elif dimensions != 1:
+        raise ValueError(f"an array of {dimensions} dimensions")
+    return np.frombuffer(content, _DTYPES[kind], offset=offset).reshape(shape)
 
 
 def _as_array(kind: type, value: Any) -> Any:
@@ -56,6 +59,17 @@ def _as_array(kind: type, value: Any) -> Any:
         return value
     raise ValueError(f"expected an array, got {kind}")
 
+
+_UNREADABLE: Final = (
+    msgspec.DecodeError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    struct.error,
+)
+"""What reading bytes that nobody wrote can end in, upcasters included."""
 
 _encoder = msgspec.msgpack.Encoder(enc_hook=_pack)
 _decoder = msgspec.msgpack.Decoder(list[Event], ext_hook=_unpack, dec_hook=_as_array)
@@ -69,6 +83,8 @@ def encode_events(events: list[Event]) -> bytes:
 
 def decode_events(body: bytes, schema: int = SCHEMA) -> list[Event]:
     """The events of one commit, brought up to the present schema."""
+    if schema > SCHEMA:
+        raise JournalNewer(f"a commit has schema {schema}; this evenmatch knows up to {SCHEMA}: upgrade")
     try:
         if schema == SCHEMA:
             return _decoder.decode(body)
@@ -76,7 +92,7 @@ def decode_events(body: bytes, schema: int = SCHEMA) -> list[Event]:
         for version in range(schema, SCHEMA):
             old = [UPCASTERS[version](event) for event in old]
         return msgspec.convert(old, list[Event], dec_hook=_as_array)
-    except (msgspec.DecodeError, ValueError, KeyError, struct.error) as error:
+    except _UNREADABLE as error:
         raise JournalDamaged(f"the events of a commit cannot be read: {error}") from error
 
 
@@ -89,7 +105,7 @@ def decode_content(body: bytes) -> dict[str, Any]:
     """A checkpoint's content."""
     try:
         content = _plain_decoder.decode(body)
-    except (msgspec.DecodeError, ValueError, struct.error) as error:
+    except _UNREADABLE as error:
         raise JournalDamaged(f"a checkpoint cannot be read: {error}") from error
     if not isinstance(content, dict):
         raise JournalDamaged("a checkpoint is not a table of columns")

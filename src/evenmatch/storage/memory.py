@@ -100,9 +100,10 @@ class MemoryJournal:
         return self.store.checkpoints[-1] if self.store.checkpoints else None
 
     def archive(self) -> int:
-        """Drop the commits that every checkpoint has behind it; returns how many events went."""
+        """Drop the commits that the kept checkpoints have behind them; returns how many events went."""
         if not self.store.checkpoints:
             return 0
+        self.store.checkpoints = self.store.checkpoints[-CHECKPOINTS_KEPT:]
         base = self.store.checkpoints[0].sequence
         gone = [commit for commit in self.store.commits if commit.last_sequence <= base]
         self.store.commits = self.store.commits[len(gone) :]

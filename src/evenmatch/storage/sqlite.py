@@ -1,8 +1,7 @@
 """The journal in one SQLite file: the default, for one machine.
 
 A group of commands is one transaction with one row of events: WAL, synchronous FULL, so a commit costs one fsync and a
-handful of statements however many commands are in it. Rows for the side tables go in by one statement each
-(`json_each`): stepping through them one by one would hand the interpreter lock back and forth for every row.
+handful of statements however many commands are in it; rows for the side tables go in by one statement each.
 
 Who may write is settled twice. A lock file keeps a second server from opening the journal at all; the fence, checked
 inside every commit, turns away an owner that was replaced while it slept (I9). Readers (`read_only`) need neither.
@@ -288,12 +287,15 @@ class SqliteJournal:
         return None if row is None else msgspec.json.decode(row[0], type=dict[str, Any])
 
     def archive(self, target: Path) -> int:
-        """Move the commits that every checkpoint has behind it into a file of their own; returns how many events went.
+        """Move the commits that the kept checkpoints have behind them into another file; returns how many events went.
 
         Safe while a server runs: it never reads that far back to recover.
         """
         with _said_clearly(self.path):
-            base = self._db.execute("SELECT min(sequence) FROM checkpoints").fetchone()[0]
+            base = self._db.execute(
+                "SELECT min(sequence) FROM (SELECT sequence FROM checkpoints ORDER BY sequence DESC LIMIT ?)",
+                (CHECKPOINTS_KEPT,),
+            ).fetchone()[0]
         if base is None:
             return 0
         moved = 0
@@ -312,6 +314,7 @@ class SqliteJournal:
                 moved += sum(row[1] - row[0] + 1 for row in chunk)
         with _said_clearly(self.path):
             self._db.execute("DELETE FROM commits WHERE last_sequence <= ?", (base,))
+            self._db.execute("DELETE FROM checkpoints WHERE sequence < ?", (base,))
         return moved
 
     def damage(self) -> list[str]:

@@ -1,0 +1,528 @@
+"""An independent auditor: what clients were told, held against what the journal says.
+
+It reads two things only: the clients' own log (`Log`), and the journal's rows, decoded. It shares no rule with the
+engine: it neither imports `core` nor asks the server, but keeps a plain account of its own, one ticket at a time, and
+writes down every way in which the two stories, or the story and the rules (I1-I11), do not fit.
+
+I8 (replay) is what `evenmatch journal verify` proves, and I10 (reasons) is not in the journal: the tests ask for both.
+"""
+
+import sqlite3
+from collections import Counter
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from evenmatch.domain import events as ev
+from evenmatch.domain.events import Event
+from evenmatch.domain.queue import QueueSpec
+from evenmatch.domain.ticket import Cause
+from evenmatch.storage.codec import decode_events
+
+# -- what clients saw --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Joined:
+    """A join that was acknowledged."""
+
+    key: str
+    ticket: int
+    queue: str
+    players: tuple[str, ...]
+    joined_ms: int
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A ticket as GET showed it."""
+
+    ticket: int
+    status: str
+    waited_ms: int
+    misses: int
+    proposal: int | None = None
+    match: int | None = None
+
+
+@dataclass(frozen=True)
+class Told:
+    """A message over a WebSocket."""
+
+    ticket: int
+    sequence: int
+    type: str
+
+
+@dataclass
+class Log:
+    """Everything that clients know for certain. Only appended to, so threads may share it."""
+
+    attempted: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """key -> players, of every join that was sent and not refused, whether or not an answer came."""
+    joined: list[Joined] = field(default_factory=list)
+    seen: list[Seen] = field(default_factory=list)
+    told: list[Told] = field(default_factory=list)
+    stories: dict[int, list[Told]] = field(default_factory=dict)
+    """ticket -> all its messages, where a client followed it to the end over however many connections."""
+    accepted: list[tuple[int, str]] = field(default_factory=list)
+    """proposal, player"""
+    declined: list[tuple[int, str]] = field(default_factory=list)
+    left: list[int] = field(default_factory=list)
+
+
+# -- what the journal says ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Row:
+    """One commit."""
+
+    first: int
+    last: int
+    fence: int
+    events: list[Event]
+
+
+@dataclass(frozen=True)
+class Book:
+    """A journal from its beginning."""
+
+    rows: list[Row]
+    names: dict[int, str]
+
+
+def read_book(path: Path) -> Book:
+    """The journal in a file, by SQL and the codec alone."""
+    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as db:
+        rows = db.execute(
+            "SELECT first_sequence, last_sequence, fence, schema, body FROM commits ORDER BY 1"
+        ).fetchall()
+        names = dict(db.execute("SELECT number, name FROM players").fetchall())
+    return Book(
+        [Row(first, last, fence, decode_events(body, schema)) for first, last, fence, schema, body in rows], names
+    )
+
+
+# -- the account -------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Ticket:
+    """A ticket as the auditor's own account has it."""
+
+    number: int
+    queue: str
+    players: tuple[int, ...]
+    group: str
+    joined_ms: int
+    last: int
+    """The sequence of the last event of its story."""
+    woke: int
+    since_ms: int
+    status: str = "waiting"
+    cause: str = ""
+    proposal: int | None = None
+    matches: int = 0
+    waited_ms: int = 0
+    running: bool = True
+    """Its clock runs."""
+    misses: int = 0
+    forgotten: bool = False
+    story: list[tuple[int, str]] = field(default_factory=list)
+    when_proposed: dict[int, tuple[int, int]] = field(default_factory=dict)
+    """proposal -> waited_ms and misses it came with"""
+
+
+@dataclass
+class Proposal:
+    """A proposal or match."""
+
+    number: int
+    queue: str
+    tickets: tuple[int, ...]
+    standing: str
+    accepted: set[int] = field(default_factory=set)
+    decliner: int | None = None
+
+
+LIVE = ("waiting", "proposed")
+
+
+class Audit:
+    """The account of one journal, and everything that is wrong with it."""
+
+    def __init__(self) -> None:
+        self.faults: list[str] = []
+        self.queues: dict[str, QueueSpec] = {}
+        self.tickets: dict[int, Ticket] = {}
+        self.proposals: dict[int, Proposal] = {}
+        self.claims: dict[int, int] = {}
+        self.live: dict[int, set[int]] = {}
+        """player -> unfinished tickets"""
+        self.sequence = 0
+        self.now_ms = 0
+        self.names: dict[int, str] = {}
+
+    def fault(self, what: str) -> None:
+        self.faults.append(f"at {self.sequence}: {what}")
+
+    # -- the journal by itself
+
+    def read(self, book: Book) -> None:
+        """Follow a journal from its beginning."""
+        self.names = book.names
+        fence = 0
+        for row in book.rows:
+            if row.fence < fence:
+                self.fault(f"I9: owner {row.fence} wrote after owner {fence}")
+            fence = max(fence, row.fence)
+            if row.first != self.sequence + 1 or row.last != row.first + len(row.events) - 1:
+                self.fault(f"the commit {row.first} to {row.last} with {len(row.events)} events leaves a gap")
+            self.sequence = row.first - 1
+            for event in row.events:
+                self.sequence += 1
+                if event.at_ms < self.now_ms:
+                    self.fault("time runs backwards")
+                self.now_ms = max(self.now_ms, event.at_ms)
+                self._apply(event)
+        if unnamed := {p for t in self.tickets.values() for p in t.players} - set(book.names):
+            self.fault(f"players {sorted(unnamed)} have no names")
+
+    def _apply(self, event: Event) -> None:
+        match event:
+            case ev.QueueOpened():
+                self.queues[event.spec.name] = event.spec
+            case ev.TicketsJoined():
+                self._joined(event)
+            case ev.TicketsSeen():
+                for number in event.ticket.tolist():
+                    self._find(number, event.queue, *LIVE)
+            case ev.TicketsGone():
+                cause = Cause(event.cause)
+                for number, previous in zip(event.ticket.tolist(), event.previous.tolist(), strict=True):
+                    ticket = self._touched(number, previous, event.queue, "waiting")
+                    if ticket is not None:
+                        self._end(ticket, "cancelled" if cause is Cause.LEFT else "expired", cause.word)
+            case ev.WaveFinished():
+                self._wave(event)
+            case ev.Accepted():
+                self._accepted(event)
+            case ev.MatchMade():
+                self._made(event)
+            case ev.ProposalsFailed():
+                self._failed(event)
+            case ev.MatchesEnded():
+                for number in event.proposal.tolist():
+                    proposal = self._proposal(number, event.queue, "running")
+                    if proposal is not None:
+                        proposal.standing = "over"
+                        self._release(proposal)
+            case ev.Forgotten():
+                for number in event.ticket.tolist():
+                    ticket = self._find(number, event.queue, "matched", "cancelled", "expired")
+                    if ticket is not None:
+                        ticket.forgotten = True
+                for number in event.proposal.tolist():
+                    self._proposal(number, event.queue, "over", "failed")
+
+    def _find(self, number: int, queue: str, *allowed: str) -> Ticket | None:
+        ticket = self.tickets.get(number)
+        if ticket is None:
+            self.fault(f"I4: ticket {number} never joined")
+            return None
+        if ticket.queue != queue or ticket.forgotten:
+            self.fault(f"ticket {number} of {ticket.queue} is touched in {queue}, forgotten: {ticket.forgotten}")
+        if ticket.status not in allowed:
+            self.fault(f"I1/I4: ticket {number} is {ticket.status}, which does not lead here")
+            return None
+        return ticket
+
+    def _touched(self, number: int, previous: int, queue: str, *allowed: str) -> Ticket | None:
+        """A ticket to which something happens that its owner is told."""
+        ticket = self._find(number, queue, *allowed)
+        if ticket is not None:
+            if ticket.last != previous:
+                self.fault(
+                    f"the story of ticket {number} goes back to {previous}, but its last event was {ticket.last}"
+                )
+            ticket.last = self.sequence
+        return ticket
+
+    def _proposal(self, number: int, queue: str, *allowed: str) -> Proposal | None:
+        proposal = self.proposals.get(number)
+        if proposal is None or proposal.queue != queue or proposal.standing not in allowed:
+            self.fault(f"I1: proposal {number} is {proposal and proposal.standing}, not {'/'.join(allowed)} in {queue}")
+            return None
+        return proposal
+
+    def _joined(self, event: ev.TicketsJoined) -> None:
+        spec = self.queues[event.queue]
+        players = event.player.tolist()
+        for place, size in enumerate(event.size.tolist()):
+            number = event.first_ticket + place
+            party, players = tuple(players[:size]), players[size:]
+            if number != len(self.tickets) + 1:
+                self.fault(f"I4: ticket {number} joins after ticket {len(self.tickets)}")
+            if not 1 <= size <= spec.format.size or len(set(party)) != size:
+                self.fault(f"I5: ticket {number} has the party {party} in {spec.format}")
+            group = event.groups[event.group[place] if len(event.group) else 0]
+            at_ms = event.at_ms
+            ticket = Ticket(number, event.queue, party, group, at_ms, self.sequence, self.sequence, at_ms)
+            ticket.story.append((self.sequence, "queued"))
+            for player in party:
+                others = self.live.setdefault(player, set())
+                if any(self.tickets[other].queue == event.queue for other in others):
+                    self.fault(f"I2: player {player} has two live tickets in {event.queue}")
+                others.add(number)
+            self.tickets[number] = ticket
+            self._set_clock(ticket)
+        if players:
+            self.fault("players are left over")
+
+    def _wave(self, event: ev.WaveFinished) -> None:
+        spec = self.queues[event.queue]
+        seated = set(event.roster[event.roster >= 0].tolist())
+        if len(seated) != int((event.roster >= 0).sum()):
+            self.fault(f"I1: a ticket is seated twice in wave {event.wave}")
+        for ticket in self.tickets.values():
+            if ticket.queue == event.queue and ticket.running and ticket.number not in seated:
+                ticket.misses += ticket.woke <= event.snapshot_sequence
+        for place, roster in enumerate(event.roster.tolist()):
+            number = event.first_proposal + place
+            previous = dict(zip(roster, event.previous[place].tolist(), strict=True))
+            teams: dict[int, int] = {}
+            found = []
+            for ticket_number, team in zip(roster, event.team_of[place].tolist(), strict=True):
+                if ticket_number < 0:
+                    continue
+                ticket = self._touched(ticket_number, previous[ticket_number], event.queue, "waiting")
+                if ticket is not None:
+                    teams[team] = teams.get(team, 0) + len(ticket.players)
+                    found.append(ticket)
+            self._propose(event, spec, number, found, teams)
+
+    def _propose(
+        self, event: ev.WaveFinished, spec: QueueSpec, number: int, found: list[Ticket], teams: dict[int, int]
+    ) -> None:
+        if number in self.proposals or number != len(self.proposals) + 1:
+            self.fault(f"I1: proposal {number} after {len(self.proposals)} proposals")
+        if teams != dict.fromkeys(range(spec.format.teams), spec.format.size):
+            self.fault(f"I3/I5: proposal {number} has teams of {teams}, not {spec.format}")
+        if len({ticket.group for ticket in found}) > 1:
+            self.fault(f"I5: proposal {number} mixes what require_equal keeps apart")
+        standing = "open" if event.deadline_ms else "running" if event.ends_ms else "over"
+        proposal = Proposal(number, event.queue, tuple(ticket.number for ticket in found), standing)
+        self.proposals[number] = proposal
+        for ticket in found:
+            for player in ticket.players:
+                if player in self.claims:
+                    self.fault(f"I11: player {player} is in proposal {number} and in {self.claims[player]}")
+            self._stop_clock(ticket)
+            ticket.proposal = number
+            ticket.when_proposed[number] = (ticket.waited_ms, ticket.misses)
+            if standing == "open":
+                ticket.status = "proposed"
+                ticket.story.append((self.sequence, "proposed"))
+            else:
+                self._match(ticket)
+        if standing != "over":
+            self._claim(proposal)
+
+    def _match(self, ticket: Ticket) -> None:
+        ticket.matches += 1
+        if ticket.matches > 1:
+            self.fault(f"I1: ticket {ticket.number} is in {ticket.matches} matches")
+        self._end(ticket, "matched", "")
+
+    def _accepted(self, event: ev.Accepted) -> None:
+        proposal = self._proposal(event.proposal, event.queue, "open")
+        if proposal is None:
+            return
+        members = self._members(proposal)
+        if event.player not in members or event.player in proposal.accepted:
+            self.fault(f"player {event.player} cannot accept proposal {event.proposal}")
+        proposal.accepted.add(event.player)
+        if event.pending != len(members) - len(proposal.accepted):
+            self.fault(f"{event.pending} players are pending in proposal {event.proposal}, says the journal")
+        self._all_touched(event, proposal)
+        for number in proposal.tickets:
+            self.tickets[number].story.append((self.sequence, "accepted"))
+
+    def _made(self, event: ev.MatchMade) -> None:
+        proposal = self._proposal(event.proposal, event.queue, "open")
+        if proposal is None:
+            return
+        if self._members(proposal) - proposal.accepted:
+            self.fault(f"proposal {event.proposal} is a match, but not all have accepted")
+        for ticket in self._all_touched(event, proposal):
+            self._match(ticket)
+        proposal.standing = "running" if event.ends_ms else "over"
+        if not event.ends_ms:
+            self._release(proposal)
+
+    def _all_touched(self, event: ev.Accepted | ev.MatchMade, proposal: Proposal) -> list[Ticket]:
+        if tuple(event.ticket.tolist()) != proposal.tickets:
+            self.fault(f"I3: proposal {proposal.number} has other tickets than it was made with")
+        told = zip(event.ticket.tolist(), event.previous.tolist(), strict=True)
+        found = [self._touched(number, previous, event.queue, "proposed") for number, previous in told]
+        return [ticket for ticket in found if ticket is not None]
+
+    def _failed(self, event: ev.ProposalsFailed) -> None:
+        failed = [self._proposal(number, event.queue, "open") for number in event.proposal.tolist()]
+        proposals = [proposal for proposal in failed if proposal is not None]
+        concerned = Counter(number for proposal in proposals for number in proposal.tickets)
+        if concerned != Counter(event.blamed.tolist() + event.returned.tolist()):
+            self.fault("I4: a failed proposal loses or gains a ticket")
+        cause = Cause(event.cause).word
+        for proposal in proposals:
+            blamed = [number for number in proposal.tickets if number in event.blamed]
+            silent = [n for n in proposal.tickets if set(self.tickets[n].players) - proposal.accepted]
+            if (cause == "declined" and len(blamed) != 1) or (cause == "lapsed" and blamed != silent):
+                self.fault(f"I6: proposal {proposal.number} has {cause}; {blamed} are blamed, {silent} were silent")
+            proposal.standing = "failed"
+            if cause == "declined" and blamed:
+                proposal.decliner = blamed[0]
+        for number, previous in zip(event.blamed.tolist(), event.blamed_previous.tolist(), strict=True):
+            ticket = self._touched(number, previous, event.queue, "proposed")
+            if ticket is not None:
+                ticket.proposal = None
+                self._end(ticket, "cancelled", cause)
+        for number, previous in zip(event.returned.tolist(), event.returned_previous.tolist(), strict=True):
+            ticket = self._touched(number, previous, event.queue, "proposed")
+            if ticket is not None:
+                ticket.status, ticket.proposal = "waiting", None
+                ticket.story.append((self.sequence, "requeued"))
+        for proposal in proposals:
+            self._release(proposal)
+
+    def _end(self, ticket: Ticket, status: str, cause: str) -> None:
+        self._stop_clock(ticket)
+        ticket.status, ticket.cause = status, cause
+        ticket.story.append((self.sequence, status))
+        for player in ticket.players:
+            self.live[player].discard(ticket.number)
+
+    def _members(self, proposal: Proposal) -> set[int]:
+        return {player for number in proposal.tickets for player in self.tickets[number].players}
+
+    def _claim(self, proposal: Proposal) -> None:
+        for player in self._members(proposal):
+            self.claims[player] = proposal.number
+        self._set_clocks(proposal)
+
+    def _release(self, proposal: Proposal) -> None:
+        for player in self._members(proposal):
+            if self.claims.pop(player, None) != proposal.number:
+                self.fault(f"I11: player {player} was not claimed by {proposal.number}")
+        self._set_clocks(proposal)
+
+    def _set_clocks(self, proposal: Proposal) -> None:
+        for player in self._members(proposal):
+            for number in self.live.get(player, ()):
+                self._set_clock(self.tickets[number])
+
+    def _set_clock(self, ticket: Ticket) -> None:
+        """A clock runs while its ticket waits and nothing else claims a player of it (I6, I11)."""
+        runs = ticket.status == "waiting" and not any(player in self.claims for player in ticket.players)
+        if runs and not ticket.running:
+            ticket.running, ticket.since_ms, ticket.woke = True, self.now_ms, self.sequence
+        elif not runs:
+            self._stop_clock(ticket)
+
+    def _stop_clock(self, ticket: Ticket) -> None:
+        if ticket.running:
+            ticket.running = False
+            ticket.waited_ms += self.now_ms - ticket.since_ms
+
+    # -- the journal against what clients know
+
+    def hold_against(self, log: Log) -> None:
+        """Compare the account with what clients were told."""
+        self._joins(log)
+        for told in log.told:
+            ticket = self.tickets.get(told.ticket)
+            if ticket is None or (told.sequence, told.type) not in ticket.story:
+                self.fault(f"I7: {told} was told, but is not in the journal")
+        for number, heard in log.stories.items():
+            story = self.tickets[number].story if number in self.tickets else []
+            if [(told.sequence, told.type) for told in heard] != story:
+                self.fault(f"I7: the owner of ticket {number} heard {heard}, but its story is {story}")
+        self._sights(log)
+        by_name = {name: number for number, name in self.names.items()}
+        for number, name in log.accepted:
+            proposal = self.proposals.get(number)
+            if proposal is None or by_name.get(name) not in proposal.accepted:
+                self.fault(f"I7: {name} was told that proposal {number} is accepted, but it is not in the journal")
+        for number, name in log.declined:
+            proposal = self.proposals.get(number)
+            if proposal is None or proposal.decliner is None:
+                self.fault(f"I7: {name} was told that proposal {number} is declined, but it is not in the journal")
+            elif by_name.get(name) not in self.tickets[proposal.decliner].players:
+                self.fault(f"I6: {name} declined proposal {number}, but ticket {proposal.decliner} is blamed")
+        for number in log.left:
+            left = self.tickets.get(number)
+            if left is None or (left.status, left.cause) not in (("cancelled", "left"), ("cancelled", "declined")):
+                self.fault(f"I4: ticket {number} was told that it left, but it did not")
+
+    def _joins(self, log: Log) -> None:
+        of_key: dict[str, Joined] = {}
+        for joined in log.joined:
+            ticket = self.tickets.get(joined.ticket)
+            first = of_key.setdefault(joined.key, joined)
+            if first != joined:
+                self.fault(f"the key {joined.key} was answered with {first} and with {joined}")
+            if ticket is None:
+                self.fault(f"I4: {joined} was acknowledged, but is not in the journal")
+                continue
+            names = tuple(self.names.get(player, "?") for player in ticket.players)
+            if (ticket.queue, names, ticket.joined_ms) != (joined.queue, joined.players, joined.joined_ms):
+                self.fault(f"I7: {joined} was acknowledged, but the journal has {ticket}")
+        if len({joined.ticket for joined in of_key.values()}) != len(of_key):
+            self.fault("I4: two keys were answered with the same ticket")
+        sent = Counter(player for players in log.attempted.values() for player in players)
+        known = Counter(player for joined in of_key.values() for player in joined.players)
+        entered = Counter(self.names.get(p, "?") for ticket in self.tickets.values() for p in ticket.players)
+        for player in entered.keys() | known.keys():
+            if not known[player] <= entered[player] <= sent[player]:
+                self.fault(
+                    f"I4: {player} joined {entered[player]} times, of {sent[player]} tries, {known[player]} acknowledged"
+                )
+
+    def _sights(self, log: Log) -> None:
+        last: dict[int, Seen] = {}
+        for seen in log.seen:
+            ticket, before = self.tickets.get(seen.ticket), last.get(seen.ticket)
+            if ticket is None:
+                self.fault(f"I7: {seen} was shown, but is not in the journal")
+                continue
+            if before is not None and (seen.waited_ms < before.waited_ms or seen.misses < before.misses):
+                self.fault(f"I6: {seen} after {before}: wait or misses were lost")
+            last[seen.ticket] = seen
+            if seen.proposal is not None and ticket.when_proposed.get(seen.proposal) != (seen.waited_ms, seen.misses):
+                kept = ticket.when_proposed.get(seen.proposal)
+                self.fault(f"I6: {seen}, but by the journal it waited and missed {kept}")
+            ended = seen.status not in LIVE
+            if ended and (seen.status, seen.waited_ms, seen.misses) != (ticket.status, ticket.waited_ms, ticket.misses):
+                self.fault(f"I7: {seen}, but the journal has {ticket}")
+            if seen.match is not None and (seen.match != ticket.proposal or ticket.matches != 1):
+                self.fault(f"I1: {seen}, but the journal has {ticket}")
+
+    def counts(self) -> dict[str, int]:
+        """How many tickets there are of each status: together, all that joined (I4)."""
+        return dict(Counter(ticket.status for ticket in self.tickets.values()))
+
+
+def audit(book: Book, log: Log) -> Audit:
+    """Everything that is wrong with a journal, by itself and in the light of what clients know."""
+    found = Audit()
+    found.read(book)
+    found.hold_against(log)
+    return found
+
+
+def number(name: str | dict[str, Any] | None) -> int | None:
+    """The number in a public id, or in an object that has one."""
+    text = name["id"] if isinstance(name, dict) else name
+    return None if text is None else int(text.split("-")[1])
