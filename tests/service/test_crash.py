@@ -53,7 +53,7 @@ class Client:
         self.http = httpx.Client(timeout=PATIENCE_S)
         self.tickets: dict[int, tuple[str, ...]] = {}
         """Live tickets and their players."""
-        self.listeners: list[threading.Thread] = []
+        self.listeners: dict[int, threading.Thread] = {}
 
     def run(self) -> None:
         try:
@@ -62,7 +62,9 @@ class Client:
                     self._join()
                 for ticket in list(self.tickets):
                     self._tend(ticket)
-            for thread in self.listeners:
+            for ticket in self.listeners:
+                self._leave(ticket)  # so that its story comes to an end
+            for thread in self.listeners.values():
                 thread.join(PATIENCE_S)
                 assert not thread.is_alive(), "a listener hears nothing"
         except BaseException as error:
@@ -118,8 +120,8 @@ class Client:
             log.joined.append(Joined(f"{key}#{place}", mine, name, _players(body), ticket["joined_ms"]))
             self.tickets[mine] = _players(body)
             if self.chance.random() < 0.3:
-                self.listeners.append(threading.Thread(target=self._listen, args=(mine,), daemon=True))
-                self.listeners[-1].start()
+                self.listeners[mine] = threading.Thread(target=self._listen, args=(mine,), daemon=True)
+                self.listeners[mine].start()
 
     def _tend(self, ticket: int) -> None:
         view = self._ask("GET", f"/v1/tickets/t-{ticket:012d}").json()["ticket"]
@@ -134,11 +136,14 @@ class Client:
             for player in players:
                 self._respond(seen.proposal, player, "accept" if self.chance.random() < 0.9 else "decline")
         elif self.chance.random() < 0.03:
-            answer = self._ask("DELETE", f"/v1/tickets/t-{ticket:012d}")
-            if answer.status_code == 204:
-                self.world.log.left.append(ticket)
-            else:
-                assert answer.status_code in (409, 410), answer.text
+            self._leave(ticket)
+
+    def _leave(self, ticket: int) -> None:
+        answer = self._ask("DELETE", f"/v1/tickets/t-{ticket:012d}")
+        if answer.status_code == 204:
+            self.world.log.left.append(ticket)
+        else:
+            assert answer.status_code in (409, 410), answer.text
 
     def _respond(self, proposal: int, player: str, verb: str) -> None:
         answer = self._ask("POST", f"/v1/proposals/p-{proposal:012d}/{verb}", {"player": player})

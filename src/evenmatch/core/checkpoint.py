@@ -10,10 +10,9 @@ import msgspec
 import numpy as np
 
 from evenmatch.domain.queue import QueueSpec
-from evenmatch.domain.ticket import Status
 
 from .hashing import key_digest, state_hash
-from .state import OPEN, RUNNING, QueueState, State
+from .state import FREE, OPEN, PROPOSED, RUNNING, WAITING, QueueState, State
 from .tables import Slots
 
 
@@ -87,12 +86,12 @@ def _load_queue(state: State, content: dict[str, Any]) -> None:
 def _index(state: State, queue: QueueState) -> None:
     """Rebuild the dictionaries over a queue's columns."""
     t, p = queue.tickets, queue.proposals
-    slots = np.flatnonzero(t.status != Status.FREE)
+    slots = np.flatnonzero(t.status != FREE)
     slots = slots[np.argsort(t.ticket[slots])]
     place = queue.index << 32
     state.tickets_at.update(zip(t.ticket[slots].tolist(), (slots | place).tolist(), strict=True))
-    live = slots[(t.status[slots] == Status.WAITING) | (t.status[slots] == Status.PROPOSED)]
-    queue.waiting = int(np.count_nonzero(t.status[slots] == Status.WAITING))
+    live = slots[(t.status[slots] == WAITING) | (t.status[slots] == PROPOSED)]
+    queue.waiting = int(np.count_nonzero(t.status[slots] == WAITING))
     players = queue.players.player[queue.player_rows(live)].tolist()
     for player, ticket in zip(players, np.repeat(t.ticket[live], t.size[live]).tolist(), strict=True):
         already = state.live_tickets(player)

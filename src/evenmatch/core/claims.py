@@ -8,9 +8,8 @@ resume with the wait they had, and all their deadlines have moved by the time th
 import numpy as np
 
 from evenmatch.domain.arrays import Array
-from evenmatch.domain.ticket import Status
 
-from .state import QueueState, State
+from .state import WAITING, QueueState, State
 
 
 def add_live(state: State, players: list[int], tickets: list[int]) -> None:
@@ -95,7 +94,7 @@ def _resume(state: State, ticket: int) -> None:
     t.suspended[slot] -= 1
     t.dirty[slot] = True
     queue.changed = state.sequence
-    if t.suspended[slot] == 0 and t.status[slot] == Status.WAITING:
+    if t.suspended[slot] == 0 and t.status[slot] == WAITING:
         wake(state, queue, np.array([slot]), seen=False)
 
 

@@ -13,10 +13,10 @@ few comparisons however many tickets wait.
 import numpy as np
 
 from evenmatch.domain.events import Event, Forgotten, KeysForgotten, MatchesEnded, TicketsGone
-from evenmatch.domain.ticket import Cause, Status
+from evenmatch.domain.ticket import Cause
 
 from .ready_check import lapse
-from .state import FAILED, NEVER, OVER, RUNNING, QueueState, State
+from .state import CANCELLED, EXPIRED, FAILED, NEVER, OVER, RUNNING, WAITING, QueueState, State
 
 KEYS_LIVE_MS = 24 * 3600 * 1000
 _FORGET_MOST = 5_000
@@ -45,7 +45,7 @@ def tick(state: State, now_ms: int, keep_ms: int) -> tuple[Event, ...]:
 
 def _expired(queue: QueueState, now_ms: int) -> list[Event]:
     t = queue.tickets
-    waiting = np.flatnonzero(t.status == Status.WAITING)
+    waiting = np.flatnonzero(t.status == WAITING)
     heard_until = t.seen_ms[waiting] + queue.heartbeat_ms
     stays_until = np.where(t.suspended[waiting] == 0, t.expires_ms[waiting], NEVER)
     unheard = heard_until <= now_ms
@@ -74,7 +74,7 @@ def _forgotten(queue: QueueState, now_ms: int, keep_ms: int) -> list[Event]:
     """Tickets that ended without a match go one by one; those of a match go together with it."""
     t, p = queue.tickets, queue.proposals
     before = now_ms - keep_ms
-    unmatched = (t.status == Status.CANCELLED) | (t.status == Status.EXPIRED)
+    unmatched = (t.status == CANCELLED) | (t.status == EXPIRED)
     over = (p.standing == OVER) | (p.standing == FAILED)
     gone = np.flatnonzero(unmatched & (t.finished_ms <= before))
     ended = np.flatnonzero(over & (p.over_ms <= before))

@@ -10,16 +10,17 @@ share, and each rule stands only there:
 """
 
 from itertools import repeat
+from typing import Any
 
 import numpy as np
 
 from evenmatch.domain import events as ev
 from evenmatch.domain.arrays import Array
-from evenmatch.domain.ticket import FACTS, Cause, Status
+from evenmatch.domain.ticket import FACTS, Cause
 
 from .claims import add_live, claim, drop_live, release, stop_clock, suspend, wake
 from .hashing import drop_digests, key_digest
-from .state import FAILED, OPEN, OVER, RUNNING, QueueState, State
+from .state import CANCELLED, EXPIRED, FAILED, FREE, MATCHED, OPEN, OVER, PROPOSED, RUNNING, WAITING, QueueState, State
 from .tables import run_of, spans
 
 _GROUPS_KEPT = 256
@@ -76,13 +77,30 @@ def _joined(state: State, event: ev.TicketsJoined) -> None:
     queue = state.queues[event.queue]
     t, now = queue.tickets, state.now_ms
     count = len(event.size)
-    size = event.size.astype(np.int64)
-    tickets = np.arange(event.first_ticket, event.first_ticket + count)
-    slots = queue.ticket_slots.take(t, count)
-    start = queue.player_blocks.take(queue.players, size)
-    rows = spans(start, size)
+    at: Any
+    rows_at: Any
+    tickets: Any
+    size: Any
+    start: Any
+    group: Any
+    codes = [_group_code(queue, group) for group in event.groups]
+    if count == 1:  # one ticket is the most frequent event of all: plain numbers spare most of its cost
+        length = int(event.size[0])
+        tickets, size, group = event.first_ticket, length, codes[0]
+        at = queue.ticket_slots.take_one(t)
+        start = queue.player_blocks.take_one(queue.players, length)
+        rows_at = slice(start, start + length)
+        owners = [event.first_ticket] * length
+        state.tickets_at[event.first_ticket] = at | queue.index << 32
+    else:
+        tickets, size = np.arange(event.first_ticket, event.first_ticket + count), event.size.astype(np.int64)
+        group = np.array(codes)[event.group] if len(event.group) else codes[0]
+        slots = queue.ticket_slots.take(t, count)
+        start = queue.player_blocks.take(queue.players, size)
+        at, rows_at = run_of(slots), run_of(spans(start, size))
+        owners = np.repeat(tickets, size).tolist()
+        state.tickets_at.update(zip(tickets.tolist(), (slots | queue.index << 32).tolist(), strict=True))
 
-    at, rows_at = run_of(slots), run_of(rows)
     queue.players.player[rows_at] = event.player
     queue.players.accepted[rows_at] = 0
     for name, values in event.facts.items():
@@ -93,14 +111,13 @@ def _joined(state: State, event: ev.TicketsJoined) -> None:
         if name not in event.facts:  # an event from before this fact was known; the rows may be used ones
             getattr(queue.players, name)[rows_at] = np.nan
 
-    codes = [_group_code(queue, group) for group in event.groups]
     t.ticket[at] = tickets
-    t.status[at] = Status.WAITING
-    t.cause[at] = Cause.NONE
+    t.status[at] = WAITING
+    t.cause[at] = 0
     t.returned[at] = 0
     t.suspended[at] = 0
     t.size[at] = size
-    t.group[at] = np.array(codes)[event.group] if len(event.group) else codes[0]
+    t.group[at] = group
     t.misses[at] = 0
     t.start[at] = start
     t.since_ms[at] = t.joined_ms[at] = t.seen_ms[at] = now
@@ -111,22 +128,21 @@ def _joined(state: State, event: ev.TicketsJoined) -> None:
     t.sequence[at] = t.woke[at] = state.sequence
     t.dirty[at] = True
 
-    state.tickets_at.update(zip(tickets.tolist(), (slots | queue.index << 32).tolist(), strict=True))
     state.next_ticket = event.first_ticket + count
     queue.waiting += count
     queue.changed = state.sequence
     queue.next_expiry_ms = min(queue.next_expiry_ms, now + min(queue.ticket_ms, queue.heartbeat_ms))
-    players, owners = event.player.tolist(), np.repeat(tickets, size).tolist()
+    players = event.player.tolist()
     add_live(state, players, owners)
     if state.claims:
         for player, ticket in zip(players, owners, strict=True):
             if player in state.claims:
                 suspend(state, ticket)
     if len(event.keys):
-        for ticket, (high, low, fingerprint) in zip(tickets.tolist(), event.keys.tolist(), strict=True):
+        for place, (high, low, fingerprint) in enumerate(event.keys.tolist()):
             if high or low:
                 key = high << 64 | low
-                state.keys[key] = (ticket, fingerprint, now)
+                state.keys[key] = (event.first_ticket + place, fingerprint, now)
                 state.keys_sum += key_digest(key, state.keys[key])
 
 
@@ -151,10 +167,10 @@ def _touch(state: State, queue: QueueState, slots: Array) -> None:
     queue.changed = state.sequence
 
 
-def _finish(state: State, queue: QueueState, slots: Array, status: Status, cause: Cause) -> None:
+def _finish(state: State, queue: QueueState, slots: Array, status: int, cause: Cause) -> None:
     t = queue.tickets
     stop_clock(state, queue, slots)
-    queue.waiting -= int(np.count_nonzero(t.status[slots] == Status.WAITING))
+    queue.waiting -= int(np.count_nonzero(t.status[slots] == WAITING))
     t.status[slots] = status
     t.cause[slots] = cause
     t.finished_ms[slots] = state.now_ms
@@ -167,7 +183,7 @@ def _gone(state: State, event: ev.TicketsGone) -> None:
     slots = state.slots_of(event.ticket)
     cause = Cause(event.cause)
     _touch(state, queue, slots)
-    _finish(state, queue, slots, Status.CANCELLED if cause is Cause.LEFT else Status.EXPIRED, cause)
+    _finish(state, queue, slots, CANCELLED if cause is Cause.LEFT else EXPIRED, cause)
 
 
 def _wave_finished(state: State, event: ev.WaveFinished) -> None:
@@ -180,7 +196,7 @@ def _wave_finished(state: State, event: ev.WaveFinished) -> None:
     per_ticket = np.repeat(numbers, filled.sum(axis=1))
     slots = state.slots_of(tickets)
 
-    missed = (t.status == Status.WAITING) & (t.suspended == 0) & (t.woke <= event.snapshot_sequence)
+    missed = (t.status == WAITING) & (t.suspended == 0) & (t.woke <= event.snapshot_sequence)
     missed[slots] = False
     t.misses[missed] += 1
     t.dirty[missed] = True
@@ -220,13 +236,13 @@ def _wave_finished(state: State, event: ev.WaveFinished) -> None:
     if event.deadline_ms:
         p.standing[rows] = OPEN
         stop_clock(state, queue, slots)
-        t.status[slots] = Status.PROPOSED
+        t.status[slots] = PROPOSED
         queue.waiting -= len(slots)
         queue.next_lapse_ms = min(queue.next_lapse_ms, event.deadline_ms)
         claim(state, queue, slots)
     else:
         p.over_ms[rows] = now
-        _finish(state, queue, slots, Status.MATCHED, Cause.NONE)
+        _finish(state, queue, slots, MATCHED, Cause.NONE)
         p.standing[rows] = RUNNING if event.ends_ms else OVER
         if event.ends_ms:
             queue.next_end_ms = min(queue.next_end_ms, event.ends_ms)
@@ -253,7 +269,7 @@ def _match_made(state: State, event: ev.MatchMade) -> None:
     queue, slot = _proposal_place(state, event.proposal)
     slots = state.slots_of(event.ticket)
     _touch(state, queue, slots)
-    _finish(state, queue, slots, Status.MATCHED, Cause.NONE)
+    _finish(state, queue, slots, MATCHED, Cause.NONE)
     p = queue.proposals
     p.over_ms[slot] = state.now_ms
     p.ends_ms[slot] = event.ends_ms
@@ -276,8 +292,8 @@ def _proposals_failed(state: State, event: ev.ProposalsFailed) -> None:
     both = np.concatenate((blamed, returned))
     t.proposal[both] = -1
     _touch(state, queue, both)
-    _finish(state, queue, blamed, Status.CANCELLED, Cause(event.cause))
-    t.status[returned] = Status.WAITING
+    _finish(state, queue, blamed, CANCELLED, Cause(event.cause))
+    t.status[returned] = WAITING
     t.returned[returned] = 1
     queue.waiting += len(returned)
     wake(state, queue, returned, seen=True)
@@ -299,7 +315,7 @@ def _forgotten(state: State, event: ev.Forgotten) -> None:
     t = queue.tickets
     slots = state.slots_of(event.ticket)
     drop_digests(state, queue, slots)
-    t.status[slots] = Status.FREE
+    t.status[slots] = FREE
     queue.player_blocks.give(t.start[slots], t.size[slots])
     queue.ticket_slots.give(slots)
     for ticket in event.ticket.tolist():
@@ -308,7 +324,7 @@ def _forgotten(state: State, event: ev.Forgotten) -> None:
     queue.proposals.standing[rows] = 0
     queue.proposal_slots.give(np.array(rows, np.int64))
     if len(queue.groups) > _GROUPS_KEPT:
-        used = set(t.group[t.status != Status.FREE].tolist())
+        used = set(t.group[t.status != FREE].tolist())
         queue.groups = {group: code for group, code in queue.groups.items() if code in used}
 
 
@@ -322,7 +338,7 @@ def _resumed(state: State, event: ev.Resumed) -> None:
     away = event.downtime_ms
     for queue in state.by_index:
         t, p = queue.tickets, queue.proposals
-        waiting = t.status == Status.WAITING
+        waiting = t.status == WAITING
         t.seen_ms[waiting] += away
         t.expires_ms[waiting & (t.suspended == 0)] += away
         t.dirty[waiting] = True

@@ -4,16 +4,15 @@ import numpy as np
 
 from evenmatch.domain.arrays import Array
 from evenmatch.domain.snapshot import Snapshot
-from evenmatch.domain.ticket import Status
 
 from .hashing import snapshot_digest
-from .state import PLAYER_COLUMNS, QueueState
+from .state import PLAYER_COLUMNS, WAITING, QueueState
 
 
 def freeze(queue: QueueState, now_ms: int) -> tuple[Snapshot, Array]:
     """A snapshot of the tickets that can be matched now, and the slot of each of its rows."""
     t = queue.tickets
-    slots = np.flatnonzero((t.status == Status.WAITING) & (t.suspended == 0))
+    slots = np.flatnonzero((t.status == WAITING) & (t.suspended == 0))
     waited = now_ms - t.since_ms[slots]
     slots = slots[np.lexsort((t.ticket[slots], -t.returned[slots], -waited))]
     size = t.size[slots].astype(np.int64)

@@ -15,9 +15,8 @@ import msgspec
 import numpy as np
 
 from evenmatch.domain.arrays import Array
-from evenmatch.domain.ticket import Status
 
-from .state import QueueState, State
+from .state import FREE, QueueState, State
 
 _MASK64 = 2**64 - 1
 _MASK128 = 2**128 - 1
@@ -177,7 +176,7 @@ def recomputed_sums(state: State) -> tuple[int, int]:
     """The two sums taken afresh over every ticket: the plain twin of the sums that are kept."""
     high = low = 0
     for queue in state.by_index:
-        slots = np.flatnonzero(queue.tickets.status != Status.FREE)
+        slots = np.flatnonzero(queue.tickets.status != FREE)
         if len(slots):
             lanes = _ticket_digests(queue, slots)
             high += int(lanes[0].sum(dtype=np.uint64))

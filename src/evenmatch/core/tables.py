@@ -104,6 +104,10 @@ class Slots:
             taken[reused:] = np.arange(first, first + count - reused)
         return taken
 
+    def take_one(self, columns: Columns) -> int:
+        """One slot to use."""
+        return self.free.pop() if self.free else columns.extend(1)
+
     def give(self, slots: Array) -> None:
         """Return slots."""
         self.free.extend(slots.tolist())
@@ -125,6 +129,11 @@ class Blocks:
             wanted = size == length
             start[wanted] = self._take(columns, length, int(np.count_nonzero(wanted)))
         return start
+
+    def take_one(self, columns: Columns, length: int) -> int:
+        """The first row of a run of this length."""
+        slots = self.free.get(length)
+        return slots.free.pop() if slots is not None and slots.free else columns.extend(length)
 
     def _take(self, columns: Columns, length: int, count: int) -> Array:
         slots = self.free.get(length)

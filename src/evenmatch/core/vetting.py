@@ -15,10 +15,9 @@ import numpy as np
 from evenmatch.domain.arrays import Array
 from evenmatch.domain.match import Plan, Reason
 from evenmatch.domain.refusals import Reasons, Refusal
-from evenmatch.domain.ticket import Status
 from evenmatch.numerics.quality import match_quality, rating_totals, team_means
 
-from .state import QueueState
+from .state import WAITING, QueueState
 from .waves import Flight
 
 _REASONS = np.array(Reason)
@@ -47,7 +46,7 @@ def vet(queue: QueueState, flight: Flight, plan: Plan) -> Vetted | Refusal:
     filled = rows >= 0
     slots = np.where(filled, flight.slots[rows], -1)
     tickets = np.where(filled, flight.snapshot.ticket[rows], -1)
-    here = (t.ticket[slots] == tickets) & (t.status[slots] == Status.WAITING) & (t.suspended[slots] == 0)
+    here = (t.ticket[slots] == tickets) & (t.status[slots] == WAITING) & (t.suspended[slots] == 0)
     snapshot = flight.snapshot
     holds = (here | ~filled).all(axis=1) & (snapshot.format == queue.spec.format)
     means = team_means(rows[holds], plan.team_of[holds], rating_totals(snapshot), snapshot.size, snapshot.format.teams)

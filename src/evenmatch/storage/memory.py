@@ -58,9 +58,10 @@ class MemoryJournal:
             raise JournalStale(f"owner {store.fence} has taken over from owner {self._fence}")
         if commit.first_sequence != self.last + 1:
             raise JournalError(f"a commit must start at {self.last + 1}, not {commit.first_sequence}")
-        for number, name in commit.names:
-            if name in store.numbers or number in store.names:
-                raise JournalError(f"player {number} or its name is known already")
+        numbers, names = [number for number, _ in commit.names], [name for _, name in commit.names]
+        twice = len(set(numbers)) < len(numbers) or len(set(names)) < len(names)
+        if twice or not store.names.keys().isdisjoint(numbers) or not store.numbers.keys().isdisjoint(names):
+            raise JournalError("a player's number or name is known already")
         if commit.events:
             store.commits.append(commit)
         for number, name in commit.names:
@@ -92,6 +93,7 @@ class MemoryJournal:
             raise JournalStale(f"owner {self.store.fence} has taken over from owner {self._fence}")
         base = self.oldest - 1
         kept = [c for c in self.store.checkpoints if c.sequence != checkpoint.sequence] + [checkpoint]
+        kept.sort(key=lambda saved: saved.sequence)
         newest = kept[-CHECKPOINTS_KEPT:]
         self.store.checkpoints = [c for c in kept if c in newest or c.sequence == base]
 

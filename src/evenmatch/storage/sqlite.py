@@ -50,6 +50,8 @@ def _said_clearly(path: Path) -> Iterator[None]:
             raise JournalDamaged(
                 f"{path} is damaged: {error}. Restore it from a backup; it was left as it is"
             ) from error
+        if code == sqlite3.SQLITE_CONSTRAINT:
+            raise JournalError(f"{path} does not take what it has already: {error}") from error
         if code == sqlite3.SQLITE_FULL:
             raise JournalUnavailable(f"the disk under {path} is full; free some space") from error
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
@@ -57,8 +59,9 @@ def _said_clearly(path: Path) -> Iterator[None]:
         raise JournalUnavailable(f"{path} cannot be used: {error}") from error
 
 
-def _crc(body: bytes) -> int:
-    return zlib.crc32(body)
+def _crc(body: object) -> int:
+    """The checksum of a body; -1, which no body has, for what a damaged file gives in place of one."""
+    return zlib.crc32(body) if isinstance(body, bytes) else -1
 
 
 class SqliteJournal:
@@ -83,30 +86,48 @@ class SqliteJournal:
                     check_same_thread=False,
                     timeout=5.0,
                 )
-                self._open(own)
             except BaseException:
                 self._unlock()
+                raise
+            try:
+                self._open(own)
+            except BaseException:
+                self.close()
                 raise
 
     def _open(self, own: bool) -> None:
         db = self._db
-        if own and not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        application = db.execute("PRAGMA application_id").fetchone()[0]
+        tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        if own and not application and not tables:
             self._create()
-        if db.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+        elif application != APPLICATION_ID:
             raise JournalForeign(f"{self.path} is an SQLite file, but not an evenmatch journal; choose another --db")
         schema = db.execute("PRAGMA user_version").fetchone()[0]
         if schema > SCHEMA:
             raise JournalNewer(
                 f"{self.path} was written by a newer evenmatch (schema {schema}, known here up to {SCHEMA}): upgrade"
             )
+        # All is read before anything is written, so that a file that cannot be read is left as it is.
+        row = db.execute("SELECT last_sequence FROM commits ORDER BY first_sequence DESC LIMIT 1").fetchone()
+        saved = db.execute("SELECT max(sequence) FROM checkpoints").fetchone()[0]
+        self._last = self._whole(row[0] if row else (saved or 0))
+        self._fence = self._owner()
         if own:
             db.execute("PRAGMA journal_mode = WAL")
             db.execute("PRAGMA synchronous = FULL")
             db.execute("UPDATE owner SET fence = fence + 1")
-        self._fence = db.execute("SELECT fence FROM owner").fetchone()[0]
-        row = db.execute("SELECT last_sequence FROM commits ORDER BY first_sequence DESC LIMIT 1").fetchone()
-        saved = db.execute("SELECT max(sequence) FROM checkpoints").fetchone()[0]
-        self._last: int = row[0] if row else (saved or 0)
+            self._fence = self._owner()
+
+    def _owner(self) -> int:
+        row = self._db.execute("SELECT fence FROM owner").fetchone()
+        return self._whole(None if row is None else row[0])
+
+    def _whole(self, value: object) -> int:
+        """A number out of the file, which may hold anything once it is damaged."""
+        if not isinstance(value, int):
+            raise JournalDamaged(f"{self.path} is damaged: {value!r} stands where a number must be")
+        return value
 
     def _create(self) -> None:
         script = resources.files(__package__).joinpath("journal.sql").read_text("utf-8")
@@ -137,7 +158,7 @@ class SqliteJournal:
         with _said_clearly(self.path):
             db.execute("BEGIN IMMEDIATE")
             try:
-                fence = db.execute("SELECT fence FROM owner").fetchone()[0]
+                fence = self._owner()
                 if fence != self._fence:
                     raise JournalStale(f"owner {fence} has taken {self.path} over from owner {self._fence}")
                 yield db
@@ -185,8 +206,8 @@ class SqliteJournal:
     def _events(self, first: int, last: int, schema: int, crc: int, body: bytes) -> list[Event]:
         if _crc(body) != crc:
             raise JournalDamaged(f"{self.path}: the commit at sequence {first} is not what was written (checksum)")
-        events = decode_events(body, schema)
-        if len(events) != last - first + 1:
+        events = decode_events(body, self._whole(schema))
+        if len(events) != self._whole(last) - first + 1:
             raise JournalDamaged(f"{self.path}: the commit at sequence {first} holds {len(events)} events")
         return events
 
@@ -209,15 +230,15 @@ class SqliteJournal:
                 " WHERE first_sequence <= ? ORDER BY first_sequence DESC LIMIT 1",
                 (sequence,),
             ).fetchone()
-        if row is None or row[1] < sequence:
+        if row is None or self._whole(row[1]) < sequence:
             return None
         events = self._events(*row)
         return events[sequence - int(row[0])]
 
     def save_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Keep a saved state; older ones that nothing needs are dropped."""
-        base = self.oldest - 1
         with self._transaction() as db:
+            base = self.oldest - 1  # an archive beside us may move it at any other time
             db.execute(
                 "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?)",
                 (checkpoint.sequence, checkpoint.hash, SCHEMA, _crc(checkpoint.body), checkpoint.body),
@@ -284,12 +305,16 @@ class SqliteJournal:
     def _record(self, sql: str, number: int) -> dict[str, Any] | None:
         with _said_clearly(self.path):
             row = self._db.execute(sql, (number,)).fetchone()
-        return None if row is None else msgspec.json.decode(row[0], type=dict[str, Any])
+        try:
+            return None if row is None else msgspec.json.decode(row[0], type=dict[str, Any])
+        except (msgspec.DecodeError, TypeError) as error:
+            raise JournalDamaged(f"{self.path} is damaged: a record cannot be read ({error})") from error
 
     def archive(self, target: Path) -> int:
         """Move the commits that the kept checkpoints have behind them into another file; returns how many events went.
 
-        Safe while a server runs: it never reads that far back to recover.
+        Safe while a server runs, for it never reads that far back to recover; safe to repeat after a crash, for
+        nothing is dropped here that is not there.
         """
         with _said_clearly(self.path):
             base = self._db.execute(
@@ -298,24 +323,33 @@ class SqliteJournal:
             ).fetchone()[0]
         if base is None:
             return 0
-        moved = 0
+        if target.resolve() == self.path.resolve():
+            raise JournalError(f"{target} cannot be its own archive: name another file")
         with SqliteJournal(target) as other, _said_clearly(target):
-            start = self.oldest
-            if other.last == 0:
-                other._last = start - 1
-            if other.last + 1 < start:
-                raise JournalError(f"{target} ends at {other.last}, but {self.path} begins at {start}: not its archive")
-            rows = self._db.execute(
-                "SELECT * FROM commits WHERE last_sequence <= ? AND first_sequence > ? ORDER BY 1", (base, other.last)
-            )
-            while chunk := rows.fetchmany(1_000):
-                with other._transaction() as db:
-                    db.executemany("INSERT INTO commits VALUES (?, ?, ?, ?, ?, ?, ?)", chunk)
-                moved += sum(row[1] - row[0] + 1 for row in chunk)
-        with _said_clearly(self.path):
-            self._db.execute("DELETE FROM commits WHERE last_sequence <= ?", (base,))
-            self._db.execute("DELETE FROM checkpoints WHERE sequence < ?", (base,))
-        return moved
+            self._copy(base, other)
+        with self._transaction() as db:
+            events = "SELECT coalesce(sum(last_sequence - first_sequence + 1), 0) FROM commits WHERE last_sequence <= ?"
+            gone = int(db.execute(events, (base,)).fetchone()[0])
+            db.execute("DELETE FROM commits WHERE last_sequence <= ?", (base,))
+            db.execute("DELETE FROM checkpoints WHERE sequence < ?", (base,))
+        return gone
+
+    def _copy(self, base: int, other: "SqliteJournal") -> None:
+        """Copy the commits up to a sequence that an archive does not have yet; those it has must be ours."""
+        start = self.oldest
+        if other.last == 0:
+            other._last = start - 1
+        both = "SELECT first_sequence, last_sequence, crc FROM commits WHERE last_sequence <= ? AND first_sequence"
+        mine = self._db.execute(f"{both} <= ? ORDER BY 1", (base, other.last)).fetchall()
+        theirs = other._db.execute(f"{both} >= ? ORDER BY 1", (base, start)).fetchall()
+        if mine != theirs or other.last + 1 < start:
+            raise JournalError(f"{other.path} is not the archive of {self.path}: name another file")
+        rows = self._db.execute(
+            "SELECT * FROM commits WHERE last_sequence <= ? AND first_sequence > ? ORDER BY 1", (base, other.last)
+        )
+        while chunk := rows.fetchmany(1_000):
+            with other._transaction() as db:
+                db.executemany("INSERT INTO commits VALUES (?, ?, ?, ?, ?, ?, ?)", chunk)
 
     def damage(self) -> list[str]:
         """What SQLite itself finds wrong with the file; empty = nothing."""
@@ -363,7 +397,8 @@ def _check_file(path: Path, read_only: bool) -> None:
 
 def _take_lock(path: Path) -> TextIO:
     """Hold the lock file next to the journal for as long as we own it."""
-    lock_path = path.with_name(path.name + ".lock")
+    real = path.resolve()  # one file has one lock, by whatever link it is reached
+    lock_path = real.with_name(real.name + ".lock")
     try:
         lock = lock_path.open("w")
     except OSError as error:
