@@ -20,6 +20,7 @@ from evenmatch.storage.memory import MemoryJournal
 from evenmatch.storage.protocol import Commit
 
 from .invariants import check_columns
+from .tour import GRAND_TOUR
 from .walk import MOVES, Move, Walk
 
 
@@ -28,7 +29,6 @@ def through_bytes(events: list[ev.Event]) -> list[ev.Event]:
     return decode_events(encode_events(events))
 
 
-@settings(max_examples=60)
 @given(MOVES)
 def test_replaying_any_prefix_gives_the_same_hash(moves: list[Move]) -> None:
     walk = Walk(moves)
@@ -40,7 +40,6 @@ def test_replaying_any_prefix_gives_the_same_hash(moves: list[Move]) -> None:
     check_columns(state)
 
 
-@settings(max_examples=60)
 @given(MOVES)
 def test_a_hash_that_is_asked_for_once_at_the_end_is_the_same(moves: list[Move]) -> None:
     walk = Walk(moves)
@@ -50,7 +49,6 @@ def test_a_hash_that_is_asked_for_once_at_the_end_is_the_same(moves: list[Move])
     assert state_hash(state) == walk.hashes[-1]
 
 
-@settings(max_examples=60)
 @given(MOVES, st.integers(0, 1_000))
 def test_a_checkpoint_at_any_point_and_the_rest_give_the_same_hash(moves: list[Move], point: int) -> None:
     walk = Walk(moves)
@@ -75,7 +73,6 @@ def test_a_checkpoint_at_any_point_and_the_rest_give_the_same_hash(moves: list[M
     check_columns(loaded)
 
 
-@settings(max_examples=30)
 @given(MOVES)
 def test_a_loaded_checkpoint_goes_on_as_the_engine_would(moves: list[Move]) -> None:
     """What is neither hashed nor kept (the memos of deadlines) must not matter to what is decided next."""
@@ -146,7 +143,7 @@ def hash_after(state: State, event: ev.Event) -> str:
         return "impossible"
 
 
-@settings(max_examples=25)
+@settings(max_examples=settings().max_examples // 5)
 @given(MOVES)
 def test_any_change_of_any_event_changes_the_hash(moves: list[Move]) -> None:
     walk = Walk(moves)
@@ -165,7 +162,6 @@ def test_any_change_of_any_event_changes_the_hash(moves: list[Move]) -> None:
         assert state_hash(state) == true
 
 
-@settings(max_examples=30)
 @given(MOVES, st.integers(0, 1_000))
 def test_an_omitted_event_is_noticed(moves: list[Move], which: int) -> None:
     walk = Walk(moves)
@@ -204,7 +200,6 @@ def _reversed_slots(content: dict[str, Any]) -> dict[str, Any]:
     return content
 
 
-@settings(max_examples=40)
 @given(MOVES, st.integers(0, 1_000))
 def test_slot_order_does_not_matter(moves: list[Move], point: int) -> None:
     walk = Walk(moves)
@@ -268,33 +263,3 @@ def test_the_sums_are_kept_right_through_a_grand_tour() -> None:
     state_hash(walk.state)
     kept = walk.state.tickets_sum_high % 2**64, walk.state.tickets_sum_low % 2**64
     assert kept == recomputed_sums(walk.state)
-
-
-GRAND_TOUR: list[Move] = [
-    ("crowd", 0, 0),
-    ("crowd", 2, 0),
-    ("crowd", 3, 20),
-    ("keyed", 1, 30),
-    ("wave", 0, 0),
-    ("accept", 0, 0),
-    ("accept_all", 0, 0),
-    ("decline", 1, 0),
-    ("seen", 3, 8),
-    ("crowd", 4, 10),
-    ("wave", 1, 1),
-    ("accept_all", 3, 0),
-    ("restart", 7, 0),
-    ("open", 1, 1),
-    ("join", 1, 35),
-    ("give_up", 0, 0),
-    ("end", 2, 0),
-    ("late", 1, 0),
-    ("late", 3, 0),
-    ("crowd", 0, 5),
-    ("leave", 0, 0),
-    ("late", 5, 0),
-    ("late", 7, 0),
-    ("crowd", 2, 3),
-    ("wave", 0, 0),
-]
-"""Through every kind of event."""

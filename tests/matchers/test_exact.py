@@ -1,6 +1,5 @@
 """The yardstick, against the listing of every plan."""
 
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

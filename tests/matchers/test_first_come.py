@@ -1,6 +1,5 @@
 """First come, first served, against its plain twin, and at sizes where a slow search would be noticed."""
 
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -271,12 +271,12 @@ class Audit:
             at_ms = event.at_ms
             ticket = Ticket(number, event.queue, party, group, at_ms, self.sequence, self.sequence, at_ms)
             ticket.story.append((self.sequence, "queued"))
+            self.tickets[number] = ticket
             for player in party:
                 others = self.live.setdefault(player, set())
-                if any(self.tickets[other].queue == event.queue for other in others):
+                if any(self.tickets[other].queue == event.queue for other in others - {number}):
                     self.fault(f"I2: player {player} has two live tickets in {event.queue}")
                 others.add(number)
-            self.tickets[number] = ticket
             self._set_clock(ticket)
         if players:
             self.fault("players are left over")

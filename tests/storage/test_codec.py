@@ -77,7 +77,7 @@ def same(one: object, other: object) -> bool:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-@settings(max_examples=40)
+@settings(max_examples=settings().max_examples // 3)
 @given(st.data())
 def test_an_event_comes_back_as_it_went(kind: Any, data: st.DataObject) -> None:
     events = data.draw(st.lists(of_kind(kind), min_size=1, max_size=3))
@@ -121,7 +121,6 @@ def _ext(content: bytes, code: int = 1) -> bytes:
     return bytes([0xC7, len(content), code]) + content
 
 
-@settings(max_examples=300)
 @given(st.binary(max_size=60))
 @example(_ext(b"\x09\x01\x00\x00\x00\x00"))  # no such dtype
 @example(_ext(b"\x04\x02\x03\x00\x00\x00"))  # a matrix without its width
@@ -135,7 +134,6 @@ def test_garbage_is_called_damage_and_nothing_else(body: bytes) -> None:
     decoded(b"\x91" + body)
 
 
-@settings(max_examples=150)
 @given(st.data())
 def test_a_commit_with_a_changed_byte_is_read_or_called_damaged(data: st.DataObject) -> None:
     body = bytearray(encode_events([data.draw(of_kind(data.draw(st.sampled_from(KINDS))))]))

@@ -71,6 +71,7 @@ def service(
     rows = [
         ("requests/s, one by one", f"{single['per_s']:,.0f}", f"{echo['per_s']:,.0f}"),
         ("  p50 / p99 ms", _latency(single), _latency(echo)),
+        ("  processor time a request, us", f"{single['server_cpu_us']:.0f}", f"{echo['server_cpu_us']:.0f}"),
         ("  share of the echo", f"{found['single_to_echo']:.0%}", ""),
         (f"tickets/s, {batch['size']} a request", f"{batch['tickets_per_s']:,.0f}", ""),
         ("  p50 / p99 ms", _latency(batch), ""),

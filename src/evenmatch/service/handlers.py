@@ -16,9 +16,10 @@ from evenmatch.domain.ids import MATCH_PREFIX, PROPOSAL_PREFIX, TICKET_PREFIX, n
 from evenmatch.domain.refusals import Reasons, Refusal
 
 from . import wire
+from .bodies import TicketBody
 from .mailbox import CommandOrder, Joined, JoinEntry, JoinOrder, Unavailable
 from .runner import Runner
-from .views import PlayerView, TicketView
+from .views import TicketView
 
 log = structlog.get_logger("evenmatch.http")
 
@@ -87,12 +88,12 @@ def _fresh(number: int, queue: str, joined_ms: int, entry: JoinEntry) -> TicketV
         joined_ms=joined_ms,
         waited_ms=0,
         misses=0,
-        players=[PlayerView(name, rating, None if ping != ping else ping) for name, rating, ping in entry.players],
-        attributes=entry.attributes,
+        players=entry.body.players,
+        attributes=entry.body.attributes,
     )
 
 
-async def join(runner: Runner, queue: str, body: wire.TicketBody | wire.Problem, key: str | None) -> Answer:
+async def join(runner: Runner, queue: str, body: TicketBody | wire.Problem, key: str | None) -> Answer:
     """POST /v1/queues/{queue}/tickets"""
     if isinstance(body, wire.Problem):
         return problem(body)
@@ -119,7 +120,7 @@ async def join(runner: Runner, queue: str, body: wire.TicketBody | wire.Problem,
 
 
 async def join_batch(
-    runner: Runner, queue: str, tickets: list[wire.TicketBody | wire.Problem] | wire.Problem, key: str | None
+    runner: Runner, queue: str, tickets: list[TicketBody | wire.Problem] | wire.Problem, key: str | None
 ) -> Answer:
     """POST /v1/queues/{queue}/tickets:batch"""
     if isinstance(tickets, wire.Problem):

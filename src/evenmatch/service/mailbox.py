@@ -15,6 +15,7 @@ from evenmatch.core.engine import Engine
 from evenmatch.domain.commands import Command
 from evenmatch.domain.refusals import Refusal
 
+from .bodies import TicketBody
 from .views import Views
 
 
@@ -29,9 +30,7 @@ class Unavailable(msgspec.Struct, frozen=True):
 class JoinEntry(msgspec.Struct, frozen=True, gc=False):
     """One ticket that somebody wants, with players by name."""
 
-    players: tuple[tuple[str, float, float], ...]
-    """id, rating, ping in ms (NaN = not given)"""
-    attributes: dict[str, str | int | float | bool]
+    body: TicketBody
     key: int
     fingerprint: int
 

@@ -19,13 +19,14 @@ from evenmatch.domain.refusals import Reasons
 from evenmatch.settings import Settings
 
 from . import handlers, wire
+from .bodies import BatchBody, PlayerAnswerBody, TicketBody
 from .docs_page import docs_page
 from .examples import EXAMPLES, problem_example
 from .handlers import Answer, BatchAnswer, TicketAnswer
 from .runner import Runner
 from .sockets import Hub
 from .views import MatchView, QueueView
-from .wire import BatchBody, PlayerAnswerBody, TicketBody, WireReasons
+from .wire import WireReasons
 
 
 class MatchAnswer(msgspec.Struct, frozen=True):

@@ -14,6 +14,7 @@
 """
 
 import asyncio
+import math
 import threading
 import time
 from collections import deque
@@ -37,7 +38,7 @@ from evenmatch.storage.protocol import Commit, Journal
 from . import messages
 from .clock import Clock
 from .directory import Directory
-from .mailbox import CommandOrder, Joined, JoinOrder, Order, Question, Reply, Unavailable, WaveOrder
+from .mailbox import CommandOrder, Joined, JoinEntry, JoinOrder, Order, Question, Reply, Unavailable, WaveOrder
 from .metrics import Metrics
 from .views import Views
 
@@ -301,6 +302,15 @@ def _side_by_side(orders: list[Order]) -> Iterable[list[Any]]:
         yield run
 
 
+def _request(entry: JoinEntry, numbers: dict[str, int]) -> TicketRequest:
+    """What somebody wants, with players by number."""
+    members = [
+        Member(numbers[player.id], player.rating, math.nan if player.ping_ms is None else player.ping_ms)
+        for player in entry.body.players
+    ]
+    return TicketRequest(tuple(members), entry.body.attributes, entry.key, entry.fingerprint)
+
+
 class _Group:
     """The orders of one commit, and what they led to."""
 
@@ -346,16 +356,8 @@ class _Group:
         entries = [entry for order in orders for entry in order.entries]
         requests: tuple[TicketRequest, ...] = ()
         if queue in engine.state.queues:
-            numbers = self.runner.directory.numbers([name for entry in entries for name, _, _ in entry.players])
-            requests = tuple(
-                TicketRequest(
-                    tuple(Member(numbers[name], rating, ping) for name, rating, ping in entry.players),
-                    entry.attributes,
-                    entry.key,
-                    entry.fingerprint,
-                )
-                for entry in entries
-            )
+            numbers = self.runner.directory.numbers([player.id for entry in entries for player in entry.body.players])
+            requests = tuple([_request(entry, numbers) for entry in entries])
         step = self.take(engine.step(cmd.JoinMany(queue, requests), self.now_ms))
         if step.refusal is not None:
             self._answers += [(order, step.refusal) for order in orders]
@@ -374,8 +376,8 @@ class _Group:
                     outcomes.append(outcome)
                     continue
                 outcomes.append((outcome, keys[entry.key][2] if entry.key else self.now_ms))
-                if entry.attributes:
-                    self.attributes.append((outcome, entry.attributes))
+                if entry.body.attributes:
+                    self.attributes.append((outcome, entry.body.attributes))
             self._answers.append((order, Joined(outcomes)))
 
     def answers(self) -> list[tuple[Order, Any]]:

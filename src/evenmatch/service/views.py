@@ -18,15 +18,8 @@ from evenmatch.domain.refusals import Reasons, Refusal
 from evenmatch.domain.ticket import Status
 from evenmatch.storage.protocol import Journal
 
+from .bodies import Player
 from .directory import Directory
-
-
-class PlayerView(msgspec.Struct, frozen=True):
-    """A player of a ticket."""
-
-    id: str
-    rating: float | None = None
-    ping_ms: float | None = None
 
 
 class ProposalView(msgspec.Struct, frozen=True):
@@ -43,7 +36,7 @@ class TeamTicketView(msgspec.Struct, frozen=True):
     """A party in a team."""
 
     id: str
-    players: list[PlayerView]
+    players: list[Player]
 
 
 class TeamView(msgspec.Struct, frozen=True):
@@ -80,7 +73,7 @@ class TicketView(msgspec.Struct, frozen=True):
     """Time spent waiting; ready checks do not count."""
     misses: int
     """Recorded waves it lived through unmatched."""
-    players: list[PlayerView]
+    players: list[Player]
     attributes: dict[str, Any]
     suspended: bool = False
     """A proposal or running match in another queue has one of its players; it waits on when that is over."""
@@ -197,10 +190,10 @@ class Views:
             cost=record["cost"],
         )
 
-    def _players(self, parties: list[list[dict[str, Any]]]) -> list[list[PlayerView]]:
+    def _players(self, parties: list[list[dict[str, Any]]]) -> list[list[Player]]:
         names = self.directory.names([player["player"] for party in parties for player in party])
         return [
-            [PlayerView(names[player["player"]], player["rating"], player["ping_ms"]) for player in party]
+            [Player(names[player["player"]], player["rating"], player["ping_ms"]) for player in party]
             for party in parties
         ]
 

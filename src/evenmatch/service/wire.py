@@ -15,8 +15,8 @@ from typing import Any, Final
 import msgspec
 
 from evenmatch.domain.refusals import Refusal
-from evenmatch.domain.ticket import RATING_DEFAULT
 
+from .bodies import BatchBody, PlayerAnswerBody, TicketBody
 from .mailbox import JoinEntry, Unavailable
 
 PLAYER_ID_MAX: Final = 128
@@ -25,33 +25,6 @@ ATTRIBUTE_NAME_MAX: Final = 64
 ATTRIBUTE_VALUE_MAX: Final = 256
 KEY_MAX: Final = 255
 RETRY_AFTER_S: Final = 1
-
-
-class PlayerBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """A player who wants to play."""
-
-    id: str
-    rating: float = RATING_DEFAULT
-    ping_ms: float | None = None
-
-
-class TicketBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """A party that wants to play: one player or more."""
-
-    players: list[PlayerBody]
-    attributes: dict[str, str | int | float | bool] = {}
-
-
-class BatchBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Many tickets at once."""
-
-    tickets: list[TicketBody]
-
-
-class PlayerAnswerBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Who accepts or declines."""
-
-    player: str
 
 
 class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -186,12 +159,7 @@ def entry_of(body: TicketBody, key: int) -> JoinEntry | Problem:
     fingerprint = 0
     if key:
         fingerprint = int.from_bytes(hashlib.blake2b(_encode(body), digest_size=8).digest()) >> 1
-    return JoinEntry(
-        tuple((p.id, p.rating, math.nan if p.ping_ms is None else p.ping_ms) for p in body.players),
-        body.attributes,
-        key,
-        fingerprint,
-    )
+    return JoinEntry(body, key, fingerprint)
 
 
 def _bad_id(name: str) -> str | None:

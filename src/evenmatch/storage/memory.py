@@ -58,6 +58,8 @@ class MemoryJournal:
             raise JournalStale(f"owner {store.fence} has taken over from owner {self._fence}")
         if commit.first_sequence != self.last + 1:
             raise JournalError(f"a commit must start at {self.last + 1}, not {commit.first_sequence}")
+        if any("\0" in name for _, name in commit.names):
+            raise JournalError("a name with a NUL character cannot be kept")
         numbers, names = [number for number, _ in commit.names], [name for _, name in commit.names]
         twice = len(set(numbers)) < len(numbers) or len(set(names)) < len(names)
         if twice or not store.names.keys().isdisjoint(numbers) or not store.numbers.keys().isdisjoint(names):

@@ -22,7 +22,7 @@ class Commit(msgspec.Struct, frozen=True, eq=False):
     at_ms: int
     events: list[Event]
     names: list[tuple[int, str]] = []
-    """player number, name: players never seen before"""
+    """player number, name: players never seen before; a name has no NUL character"""
     attributes: list[tuple[int, dict[str, Any]]] = []
     """ticket, attributes: of tickets that brought any"""
     tickets: list[tuple[int, dict[str, Any]]] = []

@@ -10,7 +10,6 @@ A file that is not ours, is damaged, or was written by a newer evenmatch is refu
 """
 
 import contextlib
-import fcntl
 import sqlite3
 import zlib
 from collections.abc import Iterator
@@ -22,7 +21,6 @@ import msgspec
 
 from evenmatch.domain.events import Event
 from evenmatch.errors import (
-    JournalBusy,
     JournalDamaged,
     JournalError,
     JournalForeign,
@@ -32,11 +30,11 @@ from evenmatch.errors import (
 )
 
 from .codec import SCHEMA, decode_events, encode_events
+from .files import check_file, take_lock
 from .memory import CHECKPOINTS_KEPT
 from .protocol import Checkpoint, Commit
 
 APPLICATION_ID: Final = 0x65766D31  # "evm1"
-_HEADER: Final = b"SQLite format 3\x00"
 
 
 @contextlib.contextmanager
@@ -73,10 +71,10 @@ class SqliteJournal:
         self.path = path
         self._fence = 0
         self._lock: TextIO | None = None
-        _check_file(path, read_only=not own)
+        check_file(path, read_only=not own)
         with _said_clearly(path):
             if own:
-                self._lock = _take_lock(path)
+                self._lock = take_lock(path)
             try:
                 mode = "ro" if read_only else "rwc" if own else "rw"
                 self._db = sqlite3.connect(
@@ -172,6 +170,8 @@ class SqliteJournal:
         """Make a commit durable."""
         if commit.first_sequence != self._last + 1:
             raise JournalError(f"a commit must start at {self._last + 1}, not {commit.first_sequence}")
+        if any("\0" in name for _, name in commit.names):  # SQLite's JSON would cut it off there
+            raise JournalError("a name with a NUL character cannot be kept")
         body = encode_events(commit.events)
         with self._transaction() as db:
             if commit.events:
@@ -373,41 +373,3 @@ class SqliteJournal:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _check_file(path: Path, read_only: bool) -> None:
-    """Refuse what is plainly not a journal before SQLite touches it."""
-    try:
-        if path.is_dir():
-            raise JournalForeign(f"{path} is a folder; name a file")
-        if path.exists():
-            with path.open("rb") as file:
-                head = file.read(len(_HEADER))
-            if head and head != _HEADER:
-                raise JournalForeign(f"{path} is not an evenmatch journal; choose another file. It was left as it is")
-            if not head and read_only:
-                raise JournalForeign(f"{path} is empty: there is no journal in it")
-        elif read_only:
-            raise JournalUnavailable(f"there is no file {path}")
-        elif not path.parent.is_dir():
-            raise JournalUnavailable(f"there is no folder {path.parent} to put {path.name} in; make it first")
-    except OSError as error:
-        raise JournalUnavailable(f"{path} cannot be opened: {error.strerror}") from error
-
-
-def _take_lock(path: Path) -> TextIO:
-    """Hold the lock file next to the journal for as long as we own it."""
-    real = path.resolve()  # one file has one lock, by whatever link it is reached
-    lock_path = real.with_name(real.name + ".lock")
-    try:
-        lock = lock_path.open("w")
-    except OSError as error:
-        raise JournalUnavailable(f"{lock_path} cannot be written: {error.strerror}") from error
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        lock.close()
-        raise JournalBusy(
-            f"another evenmatch is serving {path}; stop it first, or give this one its own file with --db"
-        ) from error
-    return lock
