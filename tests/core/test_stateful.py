@@ -253,7 +253,7 @@ class EngineMachine(RuleBasedStateMachine):
         self.closed.append(self.flights.pop(name))
 
     def check_reasons(self, flight: RunMatcher, plan: Plan, seated: set[int]) -> None:
-        wave, reasons = self.engine.reasons[flight.spec.name]
+        wave, reasons = self.engine.reasons(flight.spec.name)
         assert wave == flight.wave
         expected = {}
         for number, reason in zip(flight.snapshot.ticket.tolist(), plan.reasons.tolist(), strict=True):

@@ -11,7 +11,7 @@ import numpy as np
 
 from evenmatch.domain import commands as cmd
 from evenmatch.domain import events as ev
-from evenmatch.domain.arrays import Array
+from evenmatch.domain.arrays import NONE, Array
 from evenmatch.domain.effects import RunMatcher
 from evenmatch.domain.match import Reason
 from evenmatch.domain.queue import milliseconds
@@ -48,8 +48,8 @@ class Engine:
         self.keep_ms = keep_ms
         """How long finished tickets stay in the state."""
         self.timetables: dict[str, Timetable] = {}
-        self.reasons: dict[str, tuple[int, dict[int, int]]] = {}
-        """Queue -> (wave, ticket -> reason) of the last wave that came back (I10)."""
+        self._reasons: dict[str, tuple[int, Array, Array]] = {}
+        """Queue -> its last wave that came back, the tickets it left waiting, and a reason for each (I10)."""
 
     def step(self, command: cmd.Command, now_ms: int) -> Step:
         """Decide a command at a moment and apply what it leads to."""
@@ -125,8 +125,18 @@ class Engine:
         seated = np.isin(flight.snapshot.ticket, vetted.roster) if len(vetted.roster) else np.zeros(len(reasons), bool)
         reasons[(reasons == Reason.SEATED) & ~seated] = Reason.PLAN_OVERTAKEN
         waits = reasons != Reason.SEATED
-        found = zip(flight.snapshot.ticket[waits].tolist(), reasons[waits].tolist(), strict=True)
-        self.reasons[command.queue] = (flight.wave, dict(found))
+        self._reasons[command.queue] = (flight.wave, flight.snapshot.ticket[waits], reasons[waits])
+
+    def reasons(self, queue: str) -> tuple[int, dict[int, Reason]]:
+        """The last wave of a queue that came back, and why it left each of its waiting tickets waiting."""
+        wave, tickets, reasons = self._reasons.get(queue, (0, NONE, NONE))
+        return wave, dict(zip(tickets.tolist(), map(Reason, reasons.tolist()), strict=True))
+
+    def reason(self, queue: str, ticket: int) -> Reason | None:
+        """Why the last wave of a queue left a ticket waiting; None where it was not in that wave."""
+        _, tickets, reasons = self._reasons.get(queue, (0, NONE, NONE))
+        place = np.flatnonzero(tickets == ticket)
+        return Reason(int(reasons[place[0]])) if len(place) else None
 
 
 def _wave_finished(state: State, queue: QueueState, flight: Flight, vetted: Vetted, now_ms: int) -> ev.WaveFinished:

@@ -12,7 +12,6 @@ import numpy as np
 from evenmatch.core.engine import Engine
 from evenmatch.core.records import match_record, proposal_record, ticket_record
 from evenmatch.domain.ids import match_id, proposal_id, ticket_id
-from evenmatch.domain.match import Reason
 from evenmatch.domain.queue import QueueSpec
 from evenmatch.domain.refusals import Reasons, Refusal
 from evenmatch.domain.ticket import Status
@@ -146,9 +145,8 @@ class Views:
         )
 
     def _reason(self, queue: str, ticket: int) -> str | None:
-        _, reasons = self.engine.reasons.get(queue, (0, {}))
-        code = reasons.get(ticket)
-        return None if code is None else Reason(code).word
+        reason = self.engine.reason(queue, ticket)
+        return None if reason is None else reason.word
 
     def progress(self, number: int, now_ms: int) -> tuple[int, bool] | Refusal:
         """The sequence of the last event of a ticket's story, and whether it is over."""

@@ -42,6 +42,8 @@ def _said_clearly(path: Path) -> Iterator[None]:
     """Turn SQLite's errors into ours."""
     try:
         yield
+    except UnicodeDecodeError as error:  # SQLite complains in words out of the file itself
+        raise JournalDamaged(f"{path} is damaged. Restore it from a backup; it was left as it is") from error
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
