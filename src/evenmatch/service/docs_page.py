@@ -76,15 +76,35 @@ def _operation(path: str, verb: str, operation: dict[str, Any]) -> list[str]:
         f"<h3><span class=verb>{verb.upper()}</span><code>{html.escape(path)}</code></h3>",
         f"<p><b>{html.escape(operation.get('summary', ''))}.</b> {html.escape(operation.get('description', ''))}</p>",
     ]
+    named = operation.get("parameters", [])
+    if named:
+        parts.append("<table><tr><th>parameter</th><th>in</th><th>means</th></tr>")
+        parts += [
+            f"<tr><td><code>{html.escape(one['name'])}</code></td><td>{one['in']}</td>"
+            f"<td>{html.escape(one.get('description', ''))}</td></tr>"
+            for one in named
+        ]
+        parts.append("</table>")
     body = operation.get("requestBody")
     if body:
         parts += _examples("Body", body["content"])
     rows = []
     for status, response in sorted(operation.get("responses", {}).items()):
-        rows.append(f"<tr><td>{status}</td><td>{html.escape(response.get('description', ''))}</td></tr>")
+        rows.append(f"<tr><td>{status}</td><td>{_linked(response.get('description', ''))}</td></tr>")
         if status.startswith("2"):
             parts += _examples(f"Answer {status}", response.get("content", {}))
     return [*parts, "<table><tr><th>status</th><th>means</th></tr>", *rows, "</table>"]
+
+
+_CODES: Final = frozenset(reason.code for reason in (*Reasons, *WireReasons))
+
+
+def _linked(description: str) -> str:
+    """A description in which reason codes lead to what they mean."""
+    words = description.split(" / ")
+    if not _CODES.issuperset(words):
+        return html.escape(description)
+    return ", ".join(f"<a href='#reason-{word}'><code>{word}</code></a>" for word in words)
 
 
 def _examples(title: str, content: dict[str, Any]) -> list[str]:
@@ -92,7 +112,7 @@ def _examples(title: str, content: dict[str, Any]) -> list[str]:
     for media in content.values():
         found = [example.get("value") for example in (media.get("examples") or {}).values()]
         for example in found or media.get("schema", {}).get("examples", []):
-            text = json.dumps(example, indent=1)
+            text = json.dumps(example, indent=2)
             parts.append(f"<details open><summary>{title}</summary><pre>{html.escape(text)}</pre></details>")
     return parts
 

@@ -312,7 +312,7 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
         openapi_config=OpenAPIConfig(
             title="evenmatch",
             version=version,
-            description="A matchmaker for online games. Refusals are RFC 9457 problems with a stable `reason`.",
+            description="A matchmaker for online games. Every refusal is an RFC 9457 problem with a stable reason.",
             license=License("Apache-2.0", identifier="Apache-2.0"),
             use_handler_docstrings=True,
             tags=[
