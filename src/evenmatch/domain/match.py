@@ -23,6 +23,20 @@ class Reason(IntEnum):
     """The matcher looks at the longest waiting tickets only, and this one is not among them."""
     LESS_EVEN = 5
     """Seating this ticket would have cost a better plan."""
+    TIER_TOO_SMALL = 7
+    """Its tier holds fewer players than a lobby (epgc)."""
+    FILTERED = 8
+    """The other side is smaller, and others on its own side have missed more waves (ladder)."""
+    NO_OPPONENT_IN_WINDOW = 9
+    """Nobody acceptable is left within its window (ladder)."""
+    NOBODY_IN_RANGE = 10
+    """No ticket is within range that would have it in range too (buckets)."""
+    LEFT_OVER = 11
+    """Sessions were formed of as many players as they can hold, and the optimum leaves this one out (lom, random)."""
+    NO_FAIR_OPPONENT = 12
+    """No other lobby overlaps enough and is close enough (cinder)."""
+    CANNOT_PLAY_SIDE = 13
+    """It has a rating for none of the queue's sides (ladder)."""
     PLAN_OVERTAKEN = 6
     """It was seated, but a ticket of its proposal had left or been proposed elsewhere when the plan came back."""
 
@@ -51,6 +65,9 @@ class Plan(msgspec.Struct, frozen=True, eq=False):
     reasons: Array
     """int8[n]: a `Reason` for each row of the snapshot."""
     details: dict[str, Any] = {}
+    """What the matcher has to say of the plan as a whole."""
+    match_details: tuple[dict[str, Any], ...] = ()
+    """What it has to say of each match; empty = nothing."""
     trace: tuple[dict[str, Any], ...] = ()
     """The matcher's own account of its steps, on request."""
 

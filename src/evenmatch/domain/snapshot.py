@@ -4,6 +4,8 @@ A snapshot is a copy: whatever happens to the queue while a matcher thinks canno
 ticket in their own columns; the players of row r are `player_start[r] : player_start[r + 1]`.
 """
 
+from typing import Any
+
 import msgspec
 import numpy as np
 
@@ -31,7 +33,13 @@ class Snapshot(msgspec.Struct, frozen=True, eq=False):
     player: Array
     """int64[m]: player numbers."""
     facts: dict[str, Array]
-    """float64[m] each: `rating` and `ping_ms`, a value a player; NaN = not given."""
+    """float64[m] each, a value a player, NaN = not given: `rating`, `ping_ms`, `ratings.SIDE` (NaN = can't play that
+    side), `profile.FEATURE`."""
+    traits: dict[str, tuple[Any, ...]] = {}
+    """What is not a number, a value a player, None = not given: `region` (str), `vetoed_maps` and `roles` (tuples of
+    str), `profile.FEATURE` of categorical features (str)."""
+    active_population: int | None = None
+    """Players seen lately, waiting or not; None = not known."""
 
     def __len__(self) -> int:
         return len(self.ticket)
@@ -73,4 +81,6 @@ class Snapshot(msgspec.Struct, frozen=True, eq=False):
             player_start=player_start,
             player=self.player[where],
             facts={name: column[where] for name, column in self.facts.items()},
+            traits={name: tuple(values[place] for place in where.tolist()) for name, values in self.traits.items()},
+            active_population=self.active_population,
         )

@@ -27,10 +27,19 @@ import numpy as np
 
 from evenmatch.domain.arrays import Array
 from evenmatch.domain.match import Plan, Reason
+from evenmatch.domain.queue import Format
 from evenmatch.domain.snapshot import Snapshot
 from evenmatch.matchers.cost import match_cost
 
-__all__ = ["Matcher", "check_plan", "next_change_ms", "plan_from_matches", "plan_wave", "wave_next_change_ms"]
+__all__ = [
+    "Matcher",
+    "cannot_seat",
+    "check_plan",
+    "next_change_ms",
+    "plan_from_matches",
+    "plan_wave",
+    "wave_next_change_ms",
+]
 
 
 class Matcher(Protocol):
@@ -51,6 +60,18 @@ def next_change_ms(matcher: Matcher, snapshot: Snapshot) -> int | None:
     if asked is None:
         return None
     answer: int | None = asked(snapshot)
+    return answer
+
+
+def cannot_seat(matcher: Matcher, form: Format, party: int) -> str | None:
+    """Why a matcher can't play a format, or seat a party of this size in it; None = it can.
+
+    A matcher that can't do everything says so by a method `cannot_seat(form, party)`.
+    """
+    asked = getattr(matcher, "cannot_seat", None)
+    if asked is None:
+        return None
+    answer: str | None = asked(form, party)
     return answer
 
 
@@ -75,6 +96,7 @@ def plan_wave(matcher: Matcher, snapshot: Snapshot, *, seed: int = 0, trace: boo
         cost=np.concatenate([plan.cost for _, plan in parts]),
         reasons=reasons,
         details={"groups": [{"group": c, **p.details} for c, (_, p) in zip(codes, parts, strict=True) if p.details]},
+        match_details=tuple(one for _, plan in parts for one in plan.match_details or ({},) * len(plan.rosters)),
         trace=tuple({"group": code, **step} for code, plan in told for step in plan.trace),
     )
 
@@ -117,6 +139,8 @@ def _slice(snapshot: Snapshot, first: int, end: int) -> Snapshot:
         player_start=start - start[0],
         player=snapshot.player[players],
         facts={name: column[players] for name, column in snapshot.facts.items()},
+        traits={name: values[players] for name, values in snapshot.traits.items()},
+        active_population=snapshot.active_population,
     )
 
 
@@ -133,6 +157,7 @@ def plan_from_matches(
     left: Array,
     cost: Array | None = None,
     details: dict[str, Any] | None = None,
+    match_details: tuple[dict[str, Any], ...] = (),
     trace: tuple[dict[str, Any], ...] = (),
 ) -> Plan:
     """A plan from matches laid one after the other.
@@ -155,6 +180,7 @@ def plan_from_matches(
         cost=match_cost(snapshot, rosters, team_of) if cost is None else cost,
         reasons=reasons,
         details=details or {},
+        match_details=match_details,
         trace=trace,
     )
 
