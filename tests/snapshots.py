@@ -1,7 +1,8 @@
 """Snapshots for tests: made by hand, or drawn by hypothesis."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -22,12 +23,16 @@ def snapshot_of(
     waited_ms: Sequence[int] | None = None,
     returned: Sequence[bool] | None = None,
     group: Sequence[int] | None = None,
+    facts: Mapping[str, Sequence[float]] | None = None,
     now_ms: int = 1_000_000,
 ) -> Snapshot:
-    """The snapshot of these parties, each the ratings of its players; by default in canonical order already."""
+    """The snapshot of these parties, each the ratings of its players; by default in canonical order already.
+
+    `facts` are further columns, a value a player.
+    """
     count = len(parties)
     ratings = np.array([rating for party in parties for rating in party], np.float64)
-    columns: dict[str, Array] = {
+    columns: dict[str, Any] = {
         "ticket": np.array(range(100, 100 + count) if ticket is None else ticket, np.int64),
         "waited_ms": np.array(
             [1000 * (count - row) for row in range(count)] if waited_ms is None else waited_ms, np.int64
@@ -38,10 +43,11 @@ def snapshot_of(
         "player_start": np.concatenate(([0], np.cumsum([len(party) for party in parties]))).astype(np.int64),
         "player": np.arange(len(ratings), dtype=np.int64),
     }
-    facts = {"rating": ratings, "ping_ms": np.full(len(ratings), np.nan)}
-    for column in [*columns.values(), *facts.values()]:
+    known = {"rating": ratings, "ping_ms": np.full(len(ratings), np.nan)}
+    known.update({name: np.array(values, np.float64) for name, values in (facts or {}).items()})
+    for column in [*columns.values(), *known.values()]:
         column.flags.writeable = False
-    return Snapshot(format=form, now_ms=now_ms, facts=facts, **columns)
+    return Snapshot(format=form, now_ms=now_ms, facts=known, **columns)
 
 
 def sized(form: Format, sizes: Sequence[int]) -> Snapshot:
@@ -58,22 +64,34 @@ def snapshots(
     groups: int = 1,
     oversize: bool = True,
     rating: st.SearchStrategy[float] | None = None,
+    parties: Mapping[Format, Sequence[int]] | None = None,
+    facts: Mapping[str, st.SearchStrategy[float]] | None = None,
+    waited_ms: st.SearchStrategy[int] | None = None,
 ) -> Snapshot:
-    """Any small snapshot: mixed parties, ties in the waiting time, ticket numbers in no order."""
+    """Any small snapshot: mixed parties, ties in the waiting time, ticket numbers in no order.
+
+    `parties` says which party sizes a format is drawn with, if not all; `facts` how further columns are drawn.
+    """
     form = draw(st.sampled_from(formats))
     count = draw(st.integers(0, tickets_max))
-    largest = draw(st.integers(1, form.size + oversize))
-    size = draw(st.lists(st.integers(1, largest), min_size=count, max_size=count))
+    allowed = range(1, form.size + oversize + 1) if parties is None else parties[form]
+    largest = draw(st.integers(1, len(allowed)))
+    size = draw(st.lists(st.sampled_from(allowed[:largest]), min_size=count, max_size=count))
     rated = st.integers(0, 40).map(lambda step: 60.0 * step) if rating is None else rating
+    waits = st.integers(0, 5) if waited_ms is None else waited_ms
     ratings = draw(st.lists(rated, min_size=sum(size), max_size=sum(size)))
     starts = np.cumsum([0, *size]).tolist()
     return snapshot_of(
         form,
         [ratings[start:end] for start, end in pairwise(starts)],
         ticket=draw(st.permutations(range(100, 100 + count))),
-        waited_ms=draw(st.lists(st.integers(0, 5), min_size=count, max_size=count)),
+        waited_ms=draw(st.lists(waits, min_size=count, max_size=count)),
         returned=draw(st.lists(st.booleans(), min_size=count, max_size=count)),
         group=draw(st.lists(st.integers(0, groups - 1), min_size=count, max_size=count)),
+        facts={
+            name: draw(st.lists(values, min_size=sum(size), max_size=sum(size)))
+            for name, values in (facts or {}).items()
+        },
     )
 
 

@@ -5,6 +5,7 @@ An expected "no" to a command is not here: it is a `Refusal`, a value with a rea
     EvenmatchError
     ├── ConfigError            a queues.toml that cannot be used; names the file and the key
     ├── MatcherError           a matcher was named, built or fed wrongly
+    ├── TicketError            tickets given by a caller that cannot be used; names the ticket and the field
     └── JournalError           the journal could not do what was asked; nothing was half-done
         ├── JournalForeign     the file is not an evenmatch journal
         ├── JournalDamaged     the file is one, but its content is not what was written
@@ -25,6 +26,7 @@ __all__ = [
     "JournalStale",
     "JournalUnavailable",
     "MatcherError",
+    "TicketError",
 ]
 
 
@@ -38,6 +40,10 @@ class ConfigError(EvenmatchError):
 
 class MatcherError(EvenmatchError, ValueError):
     """A matcher that is unknown, badly parameterised or fed something it cannot use."""
+
+
+class TicketError(EvenmatchError, ValueError):
+    """Tickets, given by a caller, that cannot be used."""
 
 
 class JournalError(EvenmatchError):

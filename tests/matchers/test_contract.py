@@ -14,6 +14,8 @@ from evenmatch.domain.match import Plan, Reason
 from evenmatch.domain.queue import Format
 from evenmatch.domain.snapshot import Snapshot
 from evenmatch.matchers.contract import (
+    Matcher,
+    cannot_seat,
     check_plan,
     next_change_ms,
     plan_from_matches,
@@ -26,6 +28,53 @@ from tests.snapshots import FORMATS, in_numbers, relabelled, sized, snapshot_of,
 every_matcher = pytest.mark.parametrize("name", names())
 brief = settings(max_examples=60, deadline=None)
 
+EXAMPLES: dict[str, dict[str, Any]] = {
+    "buckets": {"bucket": 60, "growth_s": 0.001},
+    "epgc": {"lobby_size": 4},
+    "l2m": {"session_size": 4},
+    "lom": {"session_size": 4},
+    "m2l": {"session_size": 4},
+    "random": {"session_size": 4},
+}
+"""Parameters for the checklist, where the defaults would match nobody in the snapshots that it draws."""
+
+PINGS = st.integers(0, 9).map(lambda step: 10.0 * step)
+SIDE_RATINGS = st.integers(0, 40).map(lambda step: 1000.0 + 25.0 * step)
+FACTS: dict[str, dict[str, st.SearchStrategy[float]]] = {
+    "epgc": {"ping_ms": PINGS},
+    "l2m": {"ping_ms": PINGS},
+    "ladder": {"ratings.bw": SIDE_RATINGS | st.just(np.nan), "ratings.sc2": SIDE_RATINGS | st.just(np.nan)},
+    "lom": {"ping_ms": PINGS},
+    "m2l": {"ping_ms": PINGS},
+}
+"""The facts that a matcher needs beside the rating."""
+
+
+def example(name: str) -> Matcher:
+    return build(name, EXAMPLES.get(name, {}))
+
+
+def seatable(name: str) -> dict[Format, list[int]]:
+    """The formats that a matcher can play, and the parties that it seats in them."""
+    sizes = {
+        form: [party for party in range(1, form.size + 2) if cannot_seat(example(name), form, party) is None]
+        for form in FORMATS
+    }
+    return {form: parties for form, parties in sizes.items() if parties}
+
+
+def drawn(name: str, **wishes: Any) -> st.SearchStrategy[Snapshot]:
+    """Any small snapshot that a matcher can use."""
+    forms = seatable(name)
+    return snapshots(formats=list(forms), parties=forms, facts=FACTS.get(name), **wishes)
+
+
+def alike(name: str, form: Format, tickets: int) -> Snapshot:
+    """Tickets that are all the same to a matcher, of the smallest party that it seats."""
+    party = seatable(name)[form][0]
+    facts = {fact: [50.0] * (tickets * party) for fact in FACTS.get(name, {})}
+    return snapshot_of(form, [[1500.0] * party] * tickets, waited_ms=[5] * tickets, facts=facts)
+
 
 def column_bytes(snapshot: Snapshot) -> list[bytes]:
     columns = [getattr(snapshot, name) for name in Snapshot.__struct_fields__]
@@ -35,9 +84,10 @@ def column_bytes(snapshot: Snapshot) -> list[bytes]:
 
 @every_matcher
 @brief
-@given(snapshot=snapshots())
-def test_tickets_play_once_in_whole_parties_and_full_teams(name: str, snapshot: Snapshot) -> None:
-    plan = build(name, {}).plan(snapshot)
+@given(data=st.data())
+def test_tickets_play_once_in_whole_parties_and_full_teams(name: str, data: st.DataObject) -> None:
+    snapshot = data.draw(drawn(name))
+    plan = example(name).plan(snapshot)
     form = snapshot.format
     seated = [row for match in plan.matches for team in match.teams for row in team]
     assert len(seated) == len(set(seated))
@@ -48,9 +98,10 @@ def test_tickets_play_once_in_whole_parties_and_full_teams(name: str, snapshot: 
 
 @every_matcher
 @brief
-@given(snapshot=snapshots())
-def test_every_unmatched_ticket_has_a_reason(name: str, snapshot: Snapshot) -> None:
-    plan = build(name, {}).plan(snapshot)
+@given(data=st.data())
+def test_every_unmatched_ticket_has_a_reason(name: str, data: st.DataObject) -> None:
+    snapshot = data.draw(drawn(name))
+    plan = example(name).plan(snapshot)
     seated = set(plan.rosters[plan.rosters >= 0].tolist())
     for row, reason in enumerate(plan.reasons.tolist()):
         assert (Reason(reason) is Reason.SEATED) == (row in seated)
@@ -60,68 +111,83 @@ def test_every_unmatched_ticket_has_a_reason(name: str, snapshot: Snapshot) -> N
 
 @every_matcher
 @brief
-@given(snapshot=snapshots(), seed=st.integers(0, 2**63 - 1))
+@given(data=st.data(), seed=st.integers(0, 2**63 - 1))
 def test_the_same_seed_gives_the_same_plan_and_leaves_the_snapshot_alone(
-    name: str, snapshot: Snapshot, seed: int
+    name: str, data: st.DataObject, seed: int
 ) -> None:
+    snapshot = data.draw(drawn(name))
     before = column_bytes(snapshot)
-    first = build(name, {}).plan(snapshot, seed=seed)
-    again = build(name, {}).plan(snapshot, seed=seed, trace=True)
+    first = example(name).plan(snapshot, seed=seed)
+    again = example(name).plan(snapshot, seed=seed, trace=True)
     for column in ("rosters", "team_of", "cost", "reasons"):
         assert getattr(first, column).tobytes() == getattr(again, column).tobytes()
-    assert first.details == again.details
-    assert (first.trace, len(again.trace) > 0) == ((), len(again.rosters) > 0)
+    assert (first.details, first.match_details) == (again.details, again.match_details)
+    assert first.trace == ()
+    assert len(again.trace) or not len(again.rosters)
     assert column_bytes(snapshot) == before
 
 
 @every_matcher
 @brief
-@given(snapshot=snapshots(rating=st.floats(0, 3000)), data=st.data())
-def test_the_order_of_the_rows_does_not_matter(name: str, snapshot: Snapshot, data: st.DataObject) -> None:
+@given(data=st.data())
+def test_the_order_of_the_rows_does_not_matter(name: str, data: st.DataObject) -> None:
+    snapshot = data.draw(drawn(name, rating=st.floats(0, 3000)))
     rows = np.array(data.draw(st.permutations(range(len(snapshot)))), np.int64)
     shuffled = snapshot.take(rows)
-    matcher = build(name, {})
+    matcher = example(name)
     assert in_numbers(matcher.plan(shuffled, seed=1), shuffled) == in_numbers(matcher.plan(snapshot, seed=1), snapshot)
 
 
 @every_matcher
 @brief
-@given(snapshot=snapshots())
-def test_only_the_order_of_ticket_numbers_matters(name: str, snapshot: Snapshot) -> None:
-    matcher = build(name, {})
+@given(data=st.data())
+def test_only_the_order_of_ticket_numbers_matters(name: str, data: st.DataObject) -> None:
+    snapshot = data.draw(drawn(name))
+    matcher = example(name)
     plan, other = matcher.plan(snapshot), matcher.plan(relabelled(snapshot, snapshot.ticket * 1000 + 7))
     for column in ("rosters", "team_of", "cost", "reasons"):
         assert getattr(plan, column).tobytes() == getattr(other, column).tobytes()
 
 
 @every_matcher
-@pytest.mark.parametrize("form", FORMATS, ids=str)
-def test_nobody_somebody_and_all_equal(name: str, form: Format) -> None:
-    matcher = build(name, {"pool_max": 12} if name == "exact" else {})
-    nobody = matcher.plan(sized(form, []))
-    assert (len(nobody.rosters), len(nobody.reasons)) == (0, 0)
-    assert check_plan(nobody, sized(form, [])) is None
-    alone = matcher.plan(sized(form, [1]))
-    assert alone.reasons.tolist() == [Reason.TOO_FEW_PLAYERS]
-    equal = snapshot_of(form, [[1500.0]] * form.seats, waited_ms=[5] * form.seats)
-    plan = matcher.plan(equal)
-    assert len(plan.rosters) == (form.seats <= 12)
-    assert plan.reasons.tolist() == [0] * form.seats
+def test_nobody_somebody_and_all_equal(name: str) -> None:
+    matcher = example(name)
+    assert seatable(name)
+    for form, parties in seatable(name).items():
+        nobody = matcher.plan(alike(name, form, 0))
+        assert (len(nobody.rosters), len(nobody.reasons)) == (0, 0)
+        assert check_plan(nobody, alike(name, form, 0)) is None
+        alone = alike(name, form, 1)
+        plan = matcher.plan(alone)
+        assert check_plan(plan, alone) is None
+        assert len(plan.rosters) == 0
+        plan = matcher.plan(alike(name, form, form.seats // parties[0]))
+        assert len(plan.rosters) == 1
+        assert not plan.reasons.any()
+
+
+@pytest.mark.parametrize("name", ["exact", "first_come"])
+def test_a_player_alone_is_told_that_there_are_too_few(name: str) -> None:
+    assert build(name, {}).plan(sized(Format(2, 2), [1])).reasons.tolist() == [Reason.TOO_FEW_PLAYERS]
 
 
 @every_matcher
 @brief
-@given(snapshot=snapshots(groups=4))
-def test_groups_never_mix_and_each_is_matched_as_if_alone(name: str, snapshot: Snapshot) -> None:
-    matcher = build(name, {})
+@given(data=st.data())
+def test_groups_never_mix_and_each_is_matched_as_if_alone(name: str, data: st.DataObject) -> None:
+    snapshot = data.draw(drawn(name, groups=4))
+    matcher = example(name)
     wave = plan_wave(matcher, snapshot, seed=3, trace=True)
     assert check_plan(wave, snapshot) is None
-    alone = []
+    alone, steps = [], 0
     for code in sorted(set(snapshot.group.tolist())):
         part = snapshot.take(np.flatnonzero(snapshot.group == code))
-        alone += in_numbers(matcher.plan(part, seed=3), part)[0]
+        plan = matcher.plan(part, seed=3, trace=True)
+        alone += in_numbers(plan, part)[0]
+        steps += len(plan.trace)
     assert in_numbers(wave, snapshot)[0] == alone
-    assert len(wave.trace) == len(wave.rosters)
+    assert len(wave.match_details) in (0, len(wave.rosters))
+    assert len(wave.trace) == steps or not len(snapshot)
 
 
 class Recorder:

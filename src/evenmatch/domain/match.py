@@ -10,35 +10,31 @@ from evenmatch.domain.arrays import Array
 
 
 class Reason(IntEnum):
-    """Why a ticket of a snapshot is in no proposal of the plan (I10). SEATED marks those that are."""
+    """Why a ticket of a snapshot is in no proposal of the plan (I10), with the same in words. SEATED: it is in one."""
 
-    SEATED = 0
-    TOO_FEW_PLAYERS = 1
-    """Fewer players are left than a match needs."""
-    NO_FITTING_PARTIES = 2
-    """The parties that are left cannot be put together into full teams with this one."""
-    PARTY_TOO_LARGE = 3
-    """The party is larger than a team."""
-    BEYOND_POOL = 4
-    """The matcher looks at the longest waiting tickets only, and this one is not among them."""
-    LESS_EVEN = 5
-    """Seating this ticket would have cost a better plan."""
-    TIER_TOO_SMALL = 7
-    """Its tier holds fewer players than a lobby (epgc)."""
-    FILTERED = 8
-    """The other side is smaller, and others on its own side have missed more waves (ladder)."""
-    NO_OPPONENT_IN_WINDOW = 9
-    """Nobody acceptable is left within its window (ladder)."""
-    NOBODY_IN_RANGE = 10
-    """No ticket is within range that would have it in range too (buckets)."""
-    LEFT_OVER = 11
-    """Sessions were formed of as many players as they can hold, and the optimum leaves this one out (lom, random)."""
-    NO_FAIR_OPPONENT = 12
-    """No other lobby overlaps enough and is close enough (cinder)."""
-    CANNOT_PLAY_SIDE = 13
-    """It has a rating for none of the queue's sides (ladder)."""
-    PLAN_OVERTAKEN = 6
-    """It was seated, but a ticket of its proposal had left or been proposed elsewhere when the plan came back."""
+    text: str
+
+    def __new__(cls, code: int, text: str = "") -> "Reason":
+        """A code that carries its words."""
+        reason = int.__new__(cls, code)
+        reason._value_ = code
+        reason.text = text
+        return reason
+
+    SEATED = 0, "it is in a match"
+    TOO_FEW_PLAYERS = 1, "fewer players are left than a match needs"
+    NO_FITTING_PARTIES = 2, "the parties that are left cannot be put together into full teams with this one"
+    PARTY_TOO_LARGE = 3, "the party is larger than a team"
+    BEYOND_POOL = 4, "the matcher looks at the longest waiting tickets only, and this one is not among them"
+    LESS_EVEN = 5, "seating this ticket would have cost a better plan"
+    PLAN_OVERTAKEN = 6, "it was seated, but its match no longer held when the plan came back"
+    TIER_TOO_SMALL = 7, "its tier holds fewer players than a lobby needs"
+    FILTERED = 8, "the other side is smaller, and others on its own side have missed more waves or waited longer"
+    NO_OPPONENT_IN_WINDOW = 9, "nobody acceptable is left within the window"
+    NOBODY_IN_RANGE = 10, "no ticket is within range that would have this one in range too"
+    LEFT_OVER = 11, "the sessions are full, and this ticket is the least loss to leave out"
+    NO_FAIR_OPPONENT = 12, "no free lobby overlaps enough and is close enough"
+    CANNOT_PLAY_SIDE = 13, "it has a rating for none of the queue's sides"
 
     @property
     def word(self) -> str:

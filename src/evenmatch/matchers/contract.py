@@ -29,6 +29,7 @@ from evenmatch.domain.arrays import Array
 from evenmatch.domain.match import Plan, Reason
 from evenmatch.domain.queue import Format
 from evenmatch.domain.snapshot import Snapshot
+from evenmatch.errors import MatcherError
 from evenmatch.matchers.cost import match_cost
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "next_change_ms",
     "plan_from_matches",
     "plan_wave",
+    "require_seatable",
     "wave_next_change_ms",
 ]
 
@@ -73,6 +75,19 @@ def cannot_seat(matcher: Matcher, form: Format, party: int) -> str | None:
         return None
     answer: str | None = asked(form, party)
     return answer
+
+
+def require_seatable(matcher: Matcher, snapshot: Snapshot) -> None:
+    """Raise MatcherError if the matcher can't play the snapshot's format, or can't seat one of its tickets."""
+    size, form = snapshot.size, snapshot.format
+    for party in np.unique(size).tolist():
+        if (why := cannot_seat(matcher, form, party)) is not None:
+            ticket = int(snapshot.ticket[(size == party).argmax()])
+            raise MatcherError(f"{matcher.name}: ticket {ticket}: {why}")
+    if not len(size):
+        whys = [cannot_seat(matcher, form, party) for party in range(1, form.size + 1)]
+        if None not in whys:
+            raise MatcherError(f"{matcher.name}: {whys[0]}")
 
 
 def plan_wave(matcher: Matcher, snapshot: Snapshot, *, seed: int = 0, trace: bool = False) -> Plan:

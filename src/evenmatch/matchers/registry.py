@@ -16,8 +16,16 @@ from evenmatch.matchers.contract import Matcher
 __all__ = ["MATCHERS", "build", "names"]
 
 MATCHERS: Final[Mapping[str, str]] = {
+    "buckets": "evenmatch.matchers.buckets:Buckets",
+    "cinder": "evenmatch.matchers.cinder:Cinder",
+    "epgc": "evenmatch.matchers.epgc:Epgc",
     "exact": "evenmatch.matchers.exact:Exact",
     "first_come": "evenmatch.matchers.first_come:FirstCome",
+    "l2m": "evenmatch.matchers.l2m:L2m",
+    "ladder": "evenmatch.matchers.ladder:Ladder",
+    "lom": "evenmatch.matchers.lom:Lom",
+    "m2l": "evenmatch.matchers.m2l:M2l",
+    "random": "evenmatch.matchers.random_sessions:Random",
 }
 
 

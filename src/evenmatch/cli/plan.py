@@ -1,0 +1,147 @@
+"""evenmatch plan: one wave over a file of tickets, with no server."""
+
+import sys
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+from cyclopts import Parameter
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from evenmatch import config, planning
+from evenmatch import tickets as ticket_files
+from evenmatch.domain.queue import QueueSpec
+from evenmatch.errors import ConfigError, TicketError
+
+
+def plan(
+    *,
+    tickets: str,
+    matcher: str | None = None,
+    param: Annotated[list[str] | None, Parameter(name="--param", negative=())] = None,
+    format: str | None = None,
+    queue: str | None = None,
+    seed: int = 0,
+    json: bool = False,
+    trace: bool = False,
+) -> None:
+    """Run one wave over a file of tickets.
+
+    Parameters
+    ----------
+    tickets
+        A JSON array or a CSV of tickets; - reads standard input.
+    matcher
+        The matcher's name. Default: first_come.
+    param
+        A parameter of the matcher, NAME=VALUE; may be given several times.
+    format
+        TEAMSxSIZE, such as 2x5.
+    queue
+        queues.toml:NAME takes matcher, parameters and format from a queue.
+    seed
+        The seed of the wave.
+    json
+        Print the result as JSON.
+    trace
+        Tell the matcher's steps.
+    """
+    spec = None if queue is None else _queue(queue)
+    if spec is not None and (matcher is not None or param):
+        raise ConfigError("--queue brings the matcher and its parameters: leave out --matcher and --param")
+    name = spec.matcher.name if spec else matcher or "first_come"
+    parameters = dict(spec.matcher.parameters) if spec else dict(_parameter(one) for one in param or [])
+    form = format or (str(spec.format) if spec else None)
+    if spec is not None and format is not None and format != str(spec.format):
+        raise ConfigError(f"--format {format} disagrees with {queue}, which plays {spec.format}")
+    outcome = planning.plan(_read(tickets), name, format=form, seed=seed, trace=trace, **parameters)
+    if json:
+        sys.stdout.write(msgspec.json.encode(outcome).decode() + "\n")
+    else:
+        _show(outcome)
+
+
+def _read(source: str) -> list[ticket_files.TicketInput]:
+    try:
+        if source == "-":
+            return ticket_files.read(sys.stdin.buffer.read(), "standard input")
+        return ticket_files.read(Path(source).read_bytes(), source)
+    except OSError as error:
+        raise TicketError(f"{source} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise TicketError(f"{source} is not UTF-8 text: {error.reason} at byte {error.start}") from error
+
+
+def _queue(where: str) -> QueueSpec:
+    path, colon, name = where.rpartition(":")
+    if not colon or not path:
+        raise ConfigError(f"--queue {where!r}: write FILE:QUEUE, such as queues.toml:duel")
+    specs = {spec.name: spec for spec in config.load(Path(path))}
+    if name not in specs:
+        raise ConfigError(f"{path} has no queue {name!r}; it has {', '.join(sorted(specs))}")
+    return specs[name]
+
+
+def _parameter(given: str) -> tuple[str, Any]:
+    name, equals, value = given.partition("=")
+    if not equals or not name:
+        raise ConfigError(f"--param {given!r}: write NAME=VALUE, such as lobby_size=4")
+    return name, _value(value)
+
+
+def _value(text: str) -> Any:
+    """A TOML value, otherwise a list where there are commas, otherwise a bare string."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        pass
+    if "," in text:
+        return [_value(part.strip()) for part in text.split(",")]
+    return text
+
+
+def _show(outcome: planning.Outcome) -> None:
+    console = Console(highlight=False)
+    named = ", ".join(f"{name}={value!r}" for name, value in outcome.parameters.items())
+    console.print(Text(f"{outcome.matcher}({named}), seed {outcome.seed}"))
+    if outcome.matches:
+        console.print(_matches(outcome))
+    if outcome.unmatched:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for title in ("waits on", "reason", ""):
+            table.add_column(title, overflow="fold")
+        for one in outcome.unmatched:
+            table.add_row(Text(one.ticket), one.reason, one.detail)
+        console.print(table)
+    for step in outcome.trace:
+        console.print(Text("  " + "  ".join(f"{key}={value}" for key, value in step.items())))
+    seated = sum(len(team) for match in outcome.matches for team in match.teams)
+    console.print(
+        f"{len(outcome.matches)} match{'es' * (len(outcome.matches) != 1)}, {seated} tickets seated, "
+        f"{len(outcome.unmatched)} waiting, {outcome.elapsed_ms:.2f} ms"
+    )
+    told = {key: value for key, value in outcome.details.items() if value is not None and not isinstance(value, dict)}
+    if told:
+        console.print(Text(", ".join(f"{key} {_short(value)}" for key, value in told.items())))
+
+
+def _matches(outcome: planning.Outcome) -> Table:
+    keys = list(dict.fromkeys(key for match in outcome.matches for key in match.details if key != "sides"))
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for title in ("match", "teams", "cost", "quality", *keys):
+        table.add_column(title, overflow="fold")
+    for number, match in enumerate(outcome.matches, 1):
+        teams = " vs ".join(", ".join(team) for team in match.teams)
+        even = "" if match.quality is None else f"{match.quality:.0%}"
+        table.add_row(
+            str(number), Text(teams), _short(match.cost), even, *(Text(_short(match.details.get(key))) for key in keys)
+        )
+    return table
+
+
+def _short(value: Any) -> str:
+    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)

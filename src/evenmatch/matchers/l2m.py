@@ -1,0 +1,67 @@
+"""L2M, leaders to members: each leader in turn takes the closest members who are still free.
+
+The second of the greedy algorithms that the LOM document compares itself with (section 4): "every leader node, from the
+first [to] the last, selects h-1 unselected member nodes with the top h-1 minimum association weights". Leaders go in
+canonical order; of equally close members the earlier is taken. The first leaders choose well and the last get what
+remains.
+
+Everything else is as in `lom`. O(k n log n).
+"""
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from evenmatch.domain.arrays import Array
+from evenmatch.domain.match import Plan
+from evenmatch.domain.queue import Format
+from evenmatch.domain.snapshot import Snapshot
+from evenmatch.matchers.association import Declared
+from evenmatch.matchers.sessions import assigned, format_refusal, judge_parameters, judged_weights, plan_sessions
+
+__all__ = ["L2m", "assign"]
+
+
+class L2m:
+    """Leaders pick members; see the note above."""
+
+    name: ClassVar[str] = "l2m"
+    reads_misses: ClassVar[bool] = False
+
+    def __init__(self, *, session_size: int = 10, leaders: str = "random", features: Declared | None = None) -> None:
+        """The parameters of `lom`."""
+        judge_parameters(self.name, session_size, leaders, features)
+        self.session_size = session_size
+        self.leaders = leaders
+        self.features = features
+
+    def cannot_seat(self, form: Format, party: int) -> str | None:
+        """Why a party of this size can't play in this format; None = it can."""
+        return format_refusal(self.session_size, form, party)
+
+    def plan(self, snapshot: Snapshot, *, seed: int = 0, trace: bool = False) -> Plan:
+        """The sessions in the order of their leaders; members from the closest to the farthest."""
+        return plan_sessions(self, snapshot, leaders_pick, seed=seed, trace=trace)
+
+
+def assign(weights: ArrayLike, session_size: int) -> tuple[Array, float]:
+    """The leader of each member, int64[m], -1 = left over, and the total weight; arguments as of `lom.assign`.
+
+    >>> leader_of, total = assign([[4, 1, 3, 7, 2], [2, 0, 5, 8, 6]], 3)
+    >>> leader_of.tolist(), total
+    ([1, 0, 1, -1, 0], 10.0)
+    """
+    matrix, capacity = judged_weights("l2m", weights, session_size)
+    return assigned(matrix, leaders_pick(matrix, capacity))
+
+
+def leaders_pick(weights: Array, capacity: int) -> Array:
+    """int64[k, capacity]: the members of each leader, in order of picking."""
+    free = np.arange(weights.shape[1])
+    picked = np.empty((len(weights), capacity), np.int64)
+    for leader, row in enumerate(weights):
+        nearest = np.argsort(row[free], kind="stable")[:capacity]
+        picked[leader] = free[nearest]
+        free = np.delete(free, nearest)
+    return picked

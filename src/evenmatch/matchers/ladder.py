@@ -1,0 +1,314 @@
+"""The ladder: waves of single players between two sides, in the eight stages of its document.
+
+Problem. A ladder of two sides (Brood War against StarCraft II in the document): every match is one player of each. Some
+can play either side, with a rating on each. Every wave should match those who are close in rating, let nobody jump the
+queue, and widen what it accepts for those who have missed waves - faster where few are there to wait for.
+
+    1  partition           first side only, second side only, both          (ladder_stages)
+    2  equalize            flexible players even out counts, then means
+    3  pressure, window    how much of the population waits -> how wide a gap each accepts
+    4  filter_by_priority  the larger side keeps as many as the smaller has: those with the most misses
+    5  find_matches        acceptable pairs by gap^2 - 20 * misses of both, greedily
+    6  refine              two passes of exchanges between neighbours in the list of matches
+    7  create_matches      map, server, channel                              (ladder_creation)
+    8  clean_up            a reason for everybody left, and the wave's statistics
+
+How we settle what the document leaves open or contradicts. Counts are the hard rule of stage 2, so its step 5 never
+makes them more unequal (the printed code can). The smaller side leads, the first-named on equal counts. Stage 4 comes
+before any look at windows and can remove the only feasible opponent: it is a rule of priority, and stays. Stage 5 asks
+the lead's window only; `window_of` can ask for either or both. Equal scores go by the lead's place in canonical order,
+then the follower's. Pressure is compared exactly, so that 1 waiting of 6 is 0.2 and HIGH.
+
+`solver = "optimal"` replaces stages 2 and 4 to 6 by the best plan there is (`ladder_optimal`): most matches, then least
+total squared gap, proven. No side leads there, so its `window_of` is "either" or "both".
+
+Promises. Team 0 plays the first-named side. cost = squared gap. Matches stand in order of selection (document) or of
+their earlier ticket (optimal). Only maps and servers depend on the seed.
+"""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any, ClassVar, Final, NamedTuple
+
+import numpy as np
+
+from evenmatch.domain.arrays import Array
+from evenmatch.domain.match import Plan, Reason
+from evenmatch.domain.queue import Format
+from evenmatch.domain.snapshot import Snapshot
+from evenmatch.domain.ticket import FACT_MAX
+from evenmatch.errors import MatcherError
+from evenmatch.matchers.contract import plan_from_matches, require_seatable
+from evenmatch.matchers.ladder_account import Account
+from evenmatch.matchers.ladder_creation import NO_SERVERS, Venue, channel, create_matches
+from evenmatch.matchers.ladder_optimal import best_pairs
+from evenmatch.matchers.ladder_parameters import (
+    judge_population_scales,
+    judge_prefix,
+    judge_region_servers,
+    judge_sides,
+    judge_thresholds,
+    judge_windows,
+    names_listed,
+)
+from evenmatch.matchers.ladder_stages import (
+    CATEGORIES,
+    POPULATION_SCALES,
+    THRESHOLDS,
+    WINDOWS,
+    Partition,
+    Side,
+    category,
+    equalize,
+    exact_pressure,
+    filter_by_priority,
+    find_matches,
+    lead_is_first,
+    partition,
+    pressure,
+    refine,
+    scores,
+    window,
+)
+from evenmatch.matchers.parameters import choice, number, whole_number
+
+__all__ = [
+    "CATEGORIES",
+    "POPULATION_SCALES",
+    "THRESHOLDS",
+    "WINDOWS",
+    "Ladder",
+    "Side",
+    "category",
+    "channel",
+    "create_matches",
+    "equalize",
+    "filter_by_priority",
+    "find_matches",
+    "lead_is_first",
+    "partition",
+    "pressure",
+    "refine",
+    "scores",
+    "window",
+]
+
+_PLAYED: Final = Format(2, 1)
+
+
+class Wave(NamedTuple):
+    """What the stages read: columns in canonical order."""
+
+    order: Array
+    """int64[n]: the row at each place."""
+    first: Array
+    """float64[n]: rating on the first side, NaN = can't play it."""
+    second: Array
+    misses: Array
+    """float64[n]."""
+    population: int
+    pressure: Fraction
+    window: Array
+    """float64[n]: the widest gap that each accepts."""
+
+
+class Ladder:
+    """Waves of single players between two sides; see the note above."""
+
+    name: ClassVar[str] = "ladder"
+    reads_misses: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        *,
+        sides: Sequence[str] = ("bw", "sc2"),
+        active_population: int | None = None,
+        population_scales: Sequence[Sequence[Any]] = POPULATION_SCALES,
+        thresholds: Sequence[float] = THRESHOLDS,
+        windows: Sequence[Sequence[float]] = WINDOWS,
+        balance_threshold: float = 50,
+        wait_coefficient: float = 20,
+        refinement_passes: int = 2,
+        window_of: str | None = None,
+        solver: str = "document",
+        maps: Sequence[str] = (),
+        region_servers: Mapping[str, Mapping[str, str]] = NO_SERVERS,
+        channel_prefix: str = "scevo",
+        channel_count: int = 10,
+        activity_minutes: float = 15,
+    ) -> None:
+        """Parameters, all of them optional.
+
+        sides: the names of the two sides; a player's rating on a side is the fact `ratings.SIDE`.
+        active_population: players about, waiting or not; left out, what the snapshot says, or else its tickets.
+        population_scales: rows [population up to, scale], ascending, the last for "inf".
+        thresholds: the least pressure that is HIGH, and MODERATE.
+        windows: rows [base, growth a miss] for HIGH, MODERATE and LOW pressure, in rating points.
+        balance_threshold: means further apart than this are evened out by one flexible player, in rating points.
+        wait_coefficient: how much a miss lowers the score of a pair, in squared rating points.
+        refinement_passes: how often stage 6 goes over the matches, at most.
+        window_of: whose window a gap must keep: "lead" (default), "either" or "both"; for the solver "optimal" either
+            (default) or both.
+        solver: "document" or "optimal".
+        maps: the maps to choose from. region_servers: a table region -> region -> server, one way round is enough.
+        channel_prefix, channel_count: channels are named in turn, prefix01, prefix02, ...
+        activity_minutes: how long after a sign of life a player counts as active; read by who keeps that count.
+        """
+        judge_sides(sides)
+        if active_population is not None:
+            whole_number(self.name, "active_population", active_population, least=1, most=10**9)
+        judge_population_scales(population_scales)
+        judge_thresholds(thresholds)
+        judge_windows(windows)
+        choice(self.name, "solver", solver, ("document", "optimal"))
+        if window_of is not None:
+            known = ("lead", "either", "both") if solver == "document" else ("either", "both")
+            if solver == "optimal" and window_of == "lead":
+                raise MatcherError("ladder: window_of must be 'either' or 'both' with solver 'optimal': no side leads")
+            choice(self.name, "window_of", window_of, known)
+        names_listed("maps", maps)
+        judge_region_servers(region_servers)
+        judge_prefix(channel_prefix)
+        self.sides = sides
+        self.active_population = active_population
+        self.population_scales = population_scales
+        self.thresholds = thresholds
+        self.windows = windows
+        self.balance_threshold = number(self.name, "balance_threshold", balance_threshold, least=0)
+        self.wait_coefficient = number(self.name, "wait_coefficient", wait_coefficient, least=0, most=1e6)
+        self.refinement_passes = whole_number(self.name, "refinement_passes", refinement_passes, least=0, most=1000)
+        self.window_of = window_of
+        self.solver = solver
+        self.maps = maps
+        self.region_servers = region_servers
+        self.channel_prefix = channel_prefix
+        self.channel_count = whole_number(self.name, "channel_count", channel_count, least=1, most=1000)
+        self.activity_minutes = number(self.name, "activity_minutes", activity_minutes, least=0)
+
+    def cannot_seat(self, form: Format, party: int) -> str | None:
+        """Single players only, one against one."""
+        if form != _PLAYED:
+            return f"plays {_PLAYED} (one against one), not {form}"
+        return None if party == 1 else f"takes single players only, not a party of {party}"
+
+    def plan(self, snapshot: Snapshot, *, seed: int = 0, trace: bool = False) -> Plan:
+        """The matches of one wave; `details` holds its statistics, `trace` the eight stages on request."""
+        require_seatable(self, snapshot)
+        wave = self._wave(snapshot)
+        account = Account(tuple(self.sides), snapshot.ticket[wave.order], wanted=trace)
+        parts = partition(wave.first, wave.second)
+        account.partition(parts)
+        level = category(wave.pressure, self.thresholds)
+        base, growth = self.windows[CATEGORIES.index(level)]
+        account.pressure(len(snapshot), wave.population, float(wave.pressure), level, base, growth, self._window_of)
+        left = np.full(len(snapshot), Reason.NO_OPPONENT_IN_WINDOW, np.int8)
+        matched = self._optimal if self.solver == "optimal" else self._document
+        first, second = matched(wave, parts, account, left)
+        left[parts.neither] = Reason.CANNOT_PLAY_SIDE
+        if len(snapshot) - len(parts.neither) == 1:
+            left[left != Reason.CANNOT_PLAY_SIDE] = Reason.TOO_FEW_PLAYERS
+        gap, score = self._gap_and_score(wave, first, second)
+        venues = self._create(snapshot, wave.order[first], wave.order[second], seed)
+        account.creation(first, second, gap, score, venues)
+        account.clean_up(gap, len(snapshot))
+        reasons = np.empty(len(snapshot), np.int8)
+        reasons[wave.order] = left
+        return plan_from_matches(
+            snapshot,
+            rows=wave.order[np.column_stack([first, second]).ravel()],
+            teams=np.tile(np.array([0, 1], np.int8), len(first)),
+            tickets=np.full(len(first), 2),
+            left=reasons,
+            cost=gap * gap,
+            details=account.details,
+            match_details=account.match_details,
+            trace=account.trace,
+        )
+
+    @property
+    def _window_of(self) -> str:
+        return self.window_of or ("either" if self.solver == "optimal" else "lead")
+
+    def _wave(self, snapshot: Snapshot) -> Wave:
+        """The columns of a snapshot in canonical order, with pressure and windows (stage 3)."""
+        order = snapshot.canonical_order()
+        first, second = (column[order] for column in self._side_ratings(snapshot))
+        population = self.active_population
+        if population is None:
+            population = len(snapshot) if snapshot.active_population is None else snapshot.active_population
+        level = exact_pressure(len(snapshot), population, [(most, scale) for most, scale in self.population_scales])
+        misses = snapshot.misses[order].astype(np.float64)
+        widest = window(misses, level, thresholds=self.thresholds, windows=self.windows)
+        return Wave(order, first, second, misses, population, level, widest)
+
+    def _side_ratings(self, snapshot: Snapshot) -> list[Array]:
+        """float64[n] for each side, NaN = can't play it; raises MatcherError where ratings are missing or absurd."""
+        fields = [f"ratings.{side}" for side in self.sides]
+        if len(snapshot) and not any(field in snapshot.facts for field in fields):
+            raise MatcherError(f"ladder: missing side ratings: the tickets have neither {fields[0]} nor {fields[1]}")
+        players = snapshot.player_start[:-1]
+        columns = []
+        for field in fields:
+            given = field in snapshot.facts
+            rating = snapshot.facts[field][players] if given else np.full(len(snapshot), np.nan)
+            if (absurd := np.abs(rating) > FACT_MAX).any():
+                row = int(absurd.argmax())
+                raise MatcherError(
+                    f"ladder: ticket {int(snapshot.ticket[row])}: {field} must be a number "
+                    f"from {-FACT_MAX:g} to {FACT_MAX:g}, not {rating[row]}"
+                )
+            columns.append(rating)
+        return columns
+
+    def _document(self, wave: Wave, parts: Partition, account: Account, left: Array) -> tuple[Array, Array]:
+        """Stages 2 and 4 to 6: the places of each match on either side, and FILTERED noted in `left`."""
+        sides = equalize(parts, wave.first, wave.second, balance_threshold=self.balance_threshold)
+        account.equalization(sides, wave.first, wave.second)
+        swapped = not lead_is_first(len(sides.first), len(sides.second))
+        ratings = (wave.second, wave.first) if swapped else (wave.first, wave.second)
+        before = (sides.second, sides.first) if swapped else (sides.first, sides.second)
+        kept = filter_by_priority(*before, wave.misses)
+        account.filtering(self.sides[swapped], before, kept)
+        if len(kept[0]):
+            left[np.setdiff1d(before[1], kept[1])] = Reason.FILTERED
+        lead, follow = (
+            Side(rating[places], wave.misses[places], wave.window[places])
+            for rating, places in zip(ratings, kept, strict=True)
+        )
+        rule = self._window_of
+        found = find_matches(lead, follow, window_of=rule, wait_coefficient=self.wait_coefficient)
+        account.matching(kept, found, lead, follow, rule, self.wait_coefficient)
+        refined = refine(
+            lead.take(found.lead), follow.take(found.follow), window_of=rule, passes=self.refinement_passes
+        )
+        leads, follows = kept[0][found.lead], kept[1][found.follow[refined.follow]]
+        account.refinement(leads, follows, refined)
+        return (follows, leads) if swapped else (leads, follows)
+
+    def _optimal(self, wave: Wave, _: Partition, account: Account, left: Array) -> tuple[Array, Array]:
+        """In place of stages 2 and 4 to 6: the best pairs, and LESS_EVEN noted in `left`."""
+        best = best_pairs(wave.first, wave.second, wave.window, window_of=self._window_of)
+        left[best.has_opponent] = Reason.LESS_EVEN
+        account.optimum(best)
+        return best.first, best.second
+
+    def _gap_and_score(self, wave: Wave, first: Array, second: Array) -> tuple[Array, Array]:
+        gap = np.abs(wave.first[first] - wave.second[second])
+        return gap, gap * gap - self.wait_coefficient * (wave.misses[first] + wave.misses[second])
+
+    def _create(self, snapshot: Snapshot, first: Array, second: Array, seed: int) -> list[Venue]:
+        """Stage 7 for the rows of each match."""
+        nobody: tuple[None, ...] = (None,) * len(snapshot.player)
+        vetoed = snapshot.traits.get("vetoed_maps", nobody)
+        region = snapshot.traits.get("region", nobody)
+        start = snapshot.player_start
+        players = list(zip(start[first].tolist(), start[second].tolist(), strict=True))
+        return create_matches(
+            [(vetoed[one] or (), vetoed[other] or ()) for one, other in players],
+            [(region[one], region[other]) for one, other in players],
+            maps=self.maps,
+            region_servers=self.region_servers,
+            channel_prefix=self.channel_prefix,
+            channel_count=self.channel_count,
+            seed=seed,
+        )

@@ -1,0 +1,71 @@
+"""M2L, members to leaders: each member in turn joins the closest leader who still has room.
+
+The first of the greedy algorithms that the LOM document compares itself with (section 4): "every member node, from the
+first to the last, selects a un-fully-matched leader node with the minimum association weight". Members go in canonical
+order; of equally close leaders the earlier is taken. When all leaders are full, the members who remain are left over:
+the last in canonical order, however close they are.
+
+Everything else is as in `lom`. O(n k).
+"""
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from evenmatch.domain.arrays import Array
+from evenmatch.domain.match import Plan
+from evenmatch.domain.queue import Format
+from evenmatch.domain.snapshot import Snapshot
+from evenmatch.matchers.association import Declared
+from evenmatch.matchers.sessions import assigned, format_refusal, judge_parameters, judged_weights, plan_sessions
+
+__all__ = ["M2l", "assign"]
+
+
+class M2l:
+    """Members pick leaders; see the note above."""
+
+    name: ClassVar[str] = "m2l"
+    reads_misses: ClassVar[bool] = False
+
+    def __init__(self, *, session_size: int = 10, leaders: str = "random", features: Declared | None = None) -> None:
+        """The parameters of `lom`."""
+        judge_parameters(self.name, session_size, leaders, features)
+        self.session_size = session_size
+        self.leaders = leaders
+        self.features = features
+
+    def cannot_seat(self, form: Format, party: int) -> str | None:
+        """Why a party of this size can't play in this format; None = it can."""
+        return format_refusal(self.session_size, form, party)
+
+    def plan(self, snapshot: Snapshot, *, seed: int = 0, trace: bool = False) -> Plan:
+        """The sessions in the order of their leaders; members in order of picking, which is canonical."""
+        return plan_sessions(self, snapshot, members_pick, seed=seed, trace=trace)
+
+
+def assign(weights: ArrayLike, session_size: int) -> tuple[Array, float]:
+    """The leader of each member, int64[m], -1 = left over, and the total weight; arguments as of `lom.assign`.
+
+    >>> leader_of, total = assign([[4, 1, 3, 7, 2], [2, 0, 5, 8, 6]], 3)
+    >>> leader_of.tolist(), total
+    ([1, 1, 0, 0, -1], 12.0)
+    """
+    matrix, capacity = judged_weights("m2l", weights, session_size)
+    return assigned(matrix, members_pick(matrix, capacity))
+
+
+def members_pick(weights: Array, capacity: int) -> Array:
+    """int64[k, capacity]: the members of each leader, in order of picking."""
+    leaders = len(weights)
+    picked = np.empty((leaders, capacity), np.int64)
+    count = [0] * leaders
+    open_weights = weights.T.copy()
+    for member in range(leaders * capacity):  # every member finds room until all leaders are full
+        leader = int(open_weights[member].argmin())
+        picked[leader, count[leader]] = member
+        count[leader] += 1
+        if count[leader] == capacity:
+            open_weights[:, leader] = np.inf
+    return picked

@@ -1,0 +1,157 @@
+"""What `lom`, `m2l`, `l2m` and `random` share: leaders, and a plan of sessions round them.
+
+Problem. Four algorithms answer one question: which members go to which leader? All else is the same, and must be, if
+their results are to be compared: the same seed has to elect the same leaders.
+
+Idea. n players in canonical order, sessions of h. k = floor(n / h) of them are leaders: drawn by the seed, or the first
+k. The others are members. An algorithm is a function `picks(weights, capacity)`: float64[k, m] in, int64[k, capacity]
+out, the members of each leader in the order in which they were picked, capacity = h - 1.
+
+    snapshot -> canonical order -> leaders, members -> association weights -> picks -> one match a leader
+
+Invariants.
+  1. Leaders stand in canonical order, members too: the earliest of equals is always the one with the lowest index.
+  2. A session costs the sum of its weights, correctly rounded, whatever the order of its members.
+  3. Up to h - 1 members are left over; without enough players for one session nobody leads.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, ClassVar, Final, Protocol, TypeAlias
+
+import numpy as np
+
+from evenmatch.domain.arrays import Array
+from evenmatch.domain.match import Plan, Reason
+from evenmatch.domain.queue import TEAM_SIZE_MAX, Format
+from evenmatch.domain.snapshot import Snapshot
+from evenmatch.errors import MatcherError
+from evenmatch.matchers.association import Declared, association, declared_features
+from evenmatch.matchers.contract import plan_from_matches, require_seatable
+from evenmatch.matchers.parameters import choice, whole_number
+from evenmatch.numerics.seeds import generator
+
+__all__ = [
+    "Picks",
+    "assigned",
+    "format_refusal",
+    "judge_parameters",
+    "judged_weights",
+    "plan_sessions",
+]
+
+LEADERS: Final = ("random", "first")
+SALT_LEADERS: Final = 0
+WEIGHT_MAX: Final = 1e300
+SESSION_MAX: Final = 1_000_000
+
+Picks: TypeAlias = Callable[[Array, int], Array]
+"""(weights float64[k, m], capacity) -> int64[k, capacity]: the members of each leader, in order of picking."""
+
+
+class SessionMatcher(Protocol):
+    """A matcher that makes sessions round leaders."""
+
+    name: ClassVar[str]
+    reads_misses: ClassVar[bool]
+    session_size: int
+    leaders: str
+    features: Declared | None
+
+    def plan(self, snapshot: Snapshot, *, seed: int = 0, trace: bool = False) -> Plan: ...
+
+
+def judge_parameters(matcher: str, session_size: object, leaders: object, features: Any) -> None:
+    """Raise MatcherError for a constructor argument that cannot be used."""
+    whole_number(matcher, "session_size", session_size, least=1, most=TEAM_SIZE_MAX)
+    choice(matcher, "leaders", leaders, LEADERS)
+    declared_features(matcher, features)
+
+
+def format_refusal(session_size: int, form: Format, party: int) -> str | None:
+    """Why sessions of this size can't play a format, or seat a party of this size; None = they can."""
+    wanted = Format(1, session_size)
+    if form != wanted:
+        return f"with session_size = {session_size} it plays the format {wanted}, not {form}"
+    if party != 1:
+        return f"it seats single players only, not a party of {party}"
+    return None
+
+
+def plan_sessions(
+    matcher: SessionMatcher, snapshot: Snapshot, picks: Picks, *, seed: int, trace: bool, proven: bool = False
+) -> Plan:
+    """The sessions in the order of their leaders; `proven` says that no picks have a smaller total weight."""
+    require_seatable(matcher, snapshot)
+    order = snapshot.canonical_order()
+    ordered = snapshot.take(order)
+    leaders, members = elected(len(order), matcher.session_size, matcher.leaders, seed)
+    weights = association(matcher.name, ordered, matcher.features, leaders, members)
+    picked = picks(weights, matcher.session_size - 1)
+    seats = np.column_stack((leaders, members[picked]))
+    each = np.take_along_axis(weights, picked, axis=1)
+    cost = np.array([math.fsum(session) for session in each.tolist()], np.float64)
+    ticket = ordered.ticket
+    told = list(zip(ticket[leaders].tolist(), cost.tolist(), strict=True))
+    steps = zip(ticket[seats].tolist(), each.tolist(), strict=True)
+    too_few = len(order) < matcher.session_size
+    return plan_from_matches(
+        snapshot,
+        rows=order[seats.ravel()],
+        teams=np.zeros(seats.size, np.int8),
+        tickets=np.full(len(seats), matcher.session_size),
+        left=np.full(len(order), Reason.TOO_FEW_PLAYERS if too_few else Reason.LEFT_OVER),
+        cost=cost,
+        details={
+            "bound": math.fsum(each.ravel().tolist()) if proven else None,
+            "optimality_gap": 0.0 if proven else None,
+        },
+        match_details=tuple({"leader": leader, "weight": weight} for leader, weight in told),
+        trace=tuple({"leader": s[0], "members": s[1:], "weights": w} for s, w in steps) if trace else (),
+    )
+
+
+def elected(count: int, session_size: int, leaders: str, seed: int) -> tuple[Array, Array]:
+    """The places of the leaders and of the members in canonical order, both ascending."""
+    sessions = count // session_size
+    leads = np.zeros(count, bool)
+    if leaders == "first":
+        leads[:sessions] = True
+    else:
+        leads[generator(seed, SALT_LEADERS).permutation(count)[:sessions]] = True
+    return np.flatnonzero(leads), np.flatnonzero(~leads)
+
+
+def judged_weights(matcher: str, weights: object, session_size: object) -> tuple[Array, int]:
+    """A caller's matrix as float64[k, m], and the members that a leader gets; raises MatcherError for a wrong one."""
+    if isinstance(session_size, np.integer):
+        session_size = int(session_size)
+    capacity = whole_number(matcher, "session_size", session_size, least=1, most=SESSION_MAX) - 1
+    try:
+        given = np.asarray(weights)
+    except ValueError:
+        raise MatcherError(f"{matcher}: weights must be a matrix: its rows are of different lengths") from None
+    if given.ndim != 2:
+        raise MatcherError(f"{matcher}: weights must be a leaders x members matrix, not of shape {given.shape}")
+    if given.dtype.kind not in "iuf":
+        raise MatcherError(f"{matcher}: weights must be a matrix of numbers, not of {given.dtype}")
+    leaders, members = given.shape
+    if not leaders:
+        raise MatcherError(f"{matcher}: weights must have a row for at least one leader, not none")
+    matrix = given.astype(np.float64)
+    if (wrong := ~(np.abs(matrix) <= WEIGHT_MAX)).any():
+        leader, member = divmod(int(wrong.argmax()), members)
+        value = matrix[leader, member]
+        raise MatcherError(f"{matcher}: weights[{leader}, {member}] must be a finite number, not {value}")
+    if members < leaders * capacity:
+        raise MatcherError(
+            f"{matcher}: {leaders} sessions of {capacity + 1} need {leaders * capacity} members, weights has {members}"
+        )
+    return matrix, capacity
+
+
+def assigned(weights: Array, picked: Array) -> tuple[Array, float]:
+    """int64[m]: the leader of each member or -1, and the total weight, of what was picked, int64[k, capacity]."""
+    leader_of = np.full(weights.shape[1], -1)
+    leader_of[picked] = np.arange(len(picked))[:, None]
+    return leader_of, math.fsum(np.take_along_axis(weights, picked, axis=1).ravel().tolist())

@@ -1,0 +1,195 @@
+"""One wave over a list of tickets, without a server: what `evenmatch plan` and `em.plan` do.
+
+tickets (dictionaries, JSON, CSV) -> snapshot -> matcher.plan -> an `Outcome` in the caller's own ids
+"""
+
+import math
+import re
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+
+from evenmatch.domain.match import Plan, Reason
+from evenmatch.domain.queue import SEATS_MAX, Format
+from evenmatch.domain.snapshot import Snapshot
+from evenmatch.errors import MatcherError, TicketError
+from evenmatch.matchers.contract import Matcher, cannot_seat, plan_wave
+from evenmatch.matchers.registry import build
+from evenmatch.numerics.quality import evenness, match_quality, rating_totals, team_means
+from evenmatch.tickets import TicketInput, parse, to_snapshot
+
+_FORMAT: Final = re.compile(r"([0-9]{1,3})x([0-9]{1,3})", re.ASCII)
+
+
+class MatchOutcome(msgspec.Struct, frozen=True):
+    """One suggested match."""
+
+    teams: list[list[str]]
+    """Ticket ids, in order of selection."""
+    cost: float
+    """Lower is better; what it measures is the matcher's own."""
+    quality: float | None
+    """Predicted evenness, 0 to 1; None where there is one team only."""
+    details: dict[str, Any]
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """A ticket that is in no match, and why."""
+
+    ticket: str
+    reason: str
+    detail: str
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What a matcher makes of some tickets."""
+
+    matcher: str
+    parameters: dict[str, Any]
+    seed: int
+    matches: list[MatchOutcome]
+    unmatched: list[Waiting]
+    details: dict[str, Any]
+    trace: list[dict[str, Any]]
+    elapsed_ms: float
+
+    def __len__(self) -> int:
+        return len(self.matches)
+
+
+def read_format(text: str) -> Format:
+    """A format such as 2x5: two teams of five."""
+    found = _FORMAT.fullmatch(text)
+    form = Format(int(found[1]), int(found[2])) if found else None
+    if form is None or form.teams < 1 or form.size < 1 or not 2 <= form.seats <= SEATS_MAX:
+        raise TicketError(f"{text!r} is not a format: write TEAMSxSIZE, such as 2x5, with 2 to {SEATS_MAX} seats")
+    return form
+
+
+def default_format(matcher: Matcher) -> Format:
+    """The format a matcher plays when none is named."""
+    for parameter in ("lobby_size", "session_size"):
+        if hasattr(matcher, parameter):
+            return Format(1, getattr(matcher, parameter))
+    return Format(2, 1)
+
+
+def plan(
+    tickets: Iterable[Any],
+    matcher: str | Matcher = "first_come",
+    *,
+    format: Format | str | None = None,
+    seed: int = 0,
+    trace: bool = False,
+    **parameters: Any,
+) -> Outcome:
+    """Run one wave of a matcher over tickets.
+
+    `tickets` are dictionaries {"id", "players": [{"id", "rating", ...}], "waited_s", "misses"}; for one player, the
+    player's fields may stand on the ticket. `matcher` is a name with its parameters as keywords, or a matcher made
+    before. Raises MatcherError or TicketError (both ValueErrors) with words on what is wrong.
+    """
+    if isinstance(matcher, str):
+        chosen = build(matcher, parameters)
+    elif parameters:
+        raise MatcherError(f"{matcher.name} is made already: give {', '.join(parameters)} to its constructor")
+    else:
+        chosen = matcher
+    form = read_format(format) if isinstance(format, str) else format or default_format(chosen)
+    found = parse(tickets)
+    for ticket in found:
+        wrong = cannot_seat(chosen, form, len(ticket.players))
+        if wrong is not None:
+            raise MatcherError(f"{chosen.name}: ticket {ticket.id!r}: {wrong}")
+    return _run(chosen, found, form, seed, trace)
+
+
+def _run(matcher: Matcher, tickets: list[TicketInput], form: Format, seed: int, trace: bool) -> Outcome:
+    snapshot = to_snapshot(tickets, form)
+    ids = sorted(ticket.id for ticket in tickets)
+    started = time.perf_counter()
+    try:
+        made = plan_wave(matcher, snapshot, seed=seed, trace=trace)
+    except MatcherError as error:
+        raise MatcherError(_with_ids(str(error), ids)) from error
+    elapsed_ms = (time.perf_counter() - started) * 1000
+    names = [ids[number] for number in snapshot.ticket.tolist()]
+    details = [_named(one, ids) for one in made.match_details or ({},) * len(made.rosters)]
+    quality = _quality(snapshot, made)
+    return Outcome(
+        matcher=matcher.name,
+        parameters=parameters_of(matcher),
+        seed=seed,
+        matches=[
+            MatchOutcome(_teams(seating.teams, names, form), seating.cost, even, detail)
+            for seating, even, detail in zip(made.matches, quality, details, strict=True)
+        ],
+        unmatched=[
+            Waiting(names[row], Reason(code).word, Reason(code).text)
+            for row, code in enumerate(made.reasons.tolist())
+            if code != Reason.SEATED
+        ],
+        details={"bound": None, "optimality_gap": None} | _named(made.details, ids),
+        trace=[_named(step, ids) for step in made.trace],
+        elapsed_ms=elapsed_ms,
+    )
+
+
+def _teams(teams: tuple[tuple[int, ...], ...], names: list[str], form: Format) -> list[list[str]]:
+    return [[names[row] for row in team] for team in teams] + [[] for _ in range(form.teams - len(teams))]
+
+
+def _quality(snapshot: Snapshot, made: Plan) -> list[float | None]:
+    """How even each match is expected to be: by the gap that a matcher tells, else by the teams' mean ratings."""
+    if made.match_details and all("gap" in one for one in made.match_details):
+        return [float(evenness(one["gap"])) for one in made.match_details]
+    means = team_means(made.rosters, made.team_of, rating_totals(snapshot), snapshot.size, snapshot.format.teams)
+    return [None if math.isnan(value) else value for value in match_quality(means).tolist()]
+
+
+def parameters_of(matcher: Matcher) -> dict[str, Any]:
+    """A matcher's parameters, the defaults included."""
+    import inspect
+
+    return {name: getattr(matcher, name) for name in inspect.signature(type(matcher)).parameters}
+
+
+_TICKET_KEYS: Final = frozenset(
+    {"ticket", "tickets", "leader", "leaders", "members", "anchor", "added", "lead", "follow"}
+)
+"""Keys of details and traces whose values are ticket numbers."""
+
+
+def _named(value: Any, ids: list[str]) -> Any:
+    """Details or a trace with the caller's ids in place of ticket numbers, in plain values that JSON can hold."""
+    if isinstance(value, Mapping):
+        return {str(key): _named_value(str(key), inner, ids) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_named(inner, ids) for inner in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _named_value(key: str, value: Any, ids: list[str]) -> Any:
+    if key == "sides" and isinstance(value, Mapping):
+        return {side: _id(number, ids) for side, number in value.items()}
+    if key == "scores" and isinstance(value, Mapping):
+        return {_id(number, ids): _named(score, ids) for number, score in value.items()}
+    if key in _TICKET_KEYS:
+        return [_id(one, ids) for one in value] if isinstance(value, list | tuple | np.ndarray) else _id(value, ids)
+    return _named(value, ids)
+
+
+def _id(number: Any, ids: list[str]) -> Any:
+    return ids[int(number)] if isinstance(number, int | np.integer) and 0 <= int(number) < len(ids) else number
+
+
+def _with_ids(message: str, ids: list[str]) -> str:
+    """A matcher's complaint, with the caller's ids for ticket numbers."""
+    return re.sub(
+        r"\bticket (\d+)\b", lambda m: f"ticket {ids[int(m[1])]!r}" if int(m[1]) < len(ids) else m[0], message
+    )

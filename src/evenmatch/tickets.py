@@ -1,0 +1,220 @@
+"""Tickets from files and from Python values: read, checked, and put into the columns of a snapshot.
+
+A ticket is {"id", "players": [...], "waited_s", "misses"}; for one player, the player's fields may stand on the ticket
+itself. A CSV has a row a player: `id`, and any of rating, ping_ms, waited_s, misses, region, vetoed_maps and roles
+(names separated by `|`), ratings.SIDE and profile.FEATURE; rows with the same `ticket` are one party.
+
+Ids order by code point, and that order settles ties (canonical order), so a ticket's number in the snapshot is its
+place among the sorted ids.
+"""
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+
+from evenmatch.domain.queue import Format
+from evenmatch.domain.snapshot import Snapshot
+from evenmatch.domain.ticket import FACT_MAX, RATING_DEFAULT
+from evenmatch.errors import TicketError
+
+_PLAYER_FIELDS: Final = ("rating", "ratings", "ping_ms", "profile", "vetoed_maps", "region", "roles")
+_LISTS: Final = ("vetoed_maps", "roles")
+_CSV_COLUMNS: Final = ("ticket", "id", "rating", "ping_ms", "waited_s", "misses", "region", "vetoed_maps", "roles")
+
+
+class PlayerInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A player, as a caller describes one."""
+
+    id: str
+    rating: float | None = None
+    ratings: dict[str, float] = {}
+    ping_ms: float | None = None
+    profile: dict[str, float | str | None] = {}
+    vetoed_maps: tuple[str, ...] = ()
+    region: str | None = None
+    roles: tuple[str, ...] = ()
+
+
+class TicketInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A ticket, as a caller describes one."""
+
+    id: str
+    players: tuple[PlayerInput, ...]
+    waited_s: float = 0.0
+    misses: int = 0
+
+
+def read(source: str | bytes, name: str) -> list[TicketInput]:
+    """The tickets of a file's content: a JSON array, or a CSV."""
+    text = source.decode("utf-8-sig") if isinstance(source, bytes) else source
+    if not text.strip():
+        raise TicketError(f"{name} is empty: give it a JSON array of tickets, or a CSV with a header line")
+    if text.lstrip()[0] in "[{":
+        try:
+            content = msgspec.json.decode(text)
+        except msgspec.DecodeError as error:
+            raise TicketError(f"{name} is not JSON: {error}") from error
+        if not isinstance(content, list):
+            raise TicketError(f"{name} holds one JSON object: a JSON array of tickets is needed")
+        return parse(content, name)
+    return _read_csv(text, name)
+
+
+def parse(tickets: Iterable[Any], name: str = "tickets") -> list[TicketInput]:
+    """Tickets from Python values: dictionaries as in the JSON, or `TicketInput`s."""
+    found = [_ticket(value, f"{name}[{place}]") for place, value in enumerate(tickets)]
+    seen: dict[str, str] = {}
+    for ticket in found:
+        if ticket.id in seen:
+            raise TicketError(f"{name}: the ticket {ticket.id!r} is there twice")
+        seen[ticket.id] = ticket.id
+        _check(ticket, f"{name}: ticket {ticket.id!r}")
+    return found
+
+
+def _ticket(value: Any, where: str) -> TicketInput:
+    if isinstance(value, TicketInput):
+        return value
+    if not isinstance(value, Mapping):
+        raise TicketError(f"{where} is {type(value).__name__}, not a ticket: give it as an object with an id")
+    fields = dict(value)
+    if "id" in fields and isinstance(fields["id"], int) and not isinstance(fields["id"], bool):
+        fields["id"] = str(fields["id"])
+    if "players" not in fields:
+        player = {key: fields.pop(key) for key in _PLAYER_FIELDS if key in fields}
+        fields["players"] = [{"id": fields.get("id"), **player}]
+    elif any(key in fields for key in _PLAYER_FIELDS):
+        extra = next(key for key in _PLAYER_FIELDS if key in fields)
+        raise TicketError(f"{where}.{extra}: give it either on the ticket or on its players, not both")
+    try:
+        return msgspec.convert(fields, TicketInput, strict=True)
+    except msgspec.ValidationError as error:
+        named = f" (ticket {fields['id']!r})" if isinstance(fields.get("id"), str) else ""
+        raise TicketError(f"{where}{named}: {error}") from error
+
+
+def _check(ticket: TicketInput, where: str) -> None:
+    """The rules that types do not say."""
+    if not ticket.players:
+        raise TicketError(f"{where} has no players")
+    if not 0 <= ticket.waited_s <= 1e9:
+        raise TicketError(f"{where}: waited_s is {ticket.waited_s}; a wait is a number of seconds, 0 or more")
+    if not 0 <= ticket.misses < 2**31:
+        raise TicketError(f"{where}: misses is {ticket.misses}; it is a whole number, 0 or more")
+    names = [player.id for player in ticket.players]
+    if len(set(names)) < len(names):
+        raise TicketError(f"{where} has the same player twice")
+    for player in ticket.players:
+        numbers = {"rating": player.rating, "ping_ms": player.ping_ms}
+        numbers |= {f"ratings.{side}": rating for side, rating in player.ratings.items()}
+        numbers |= {f"profile.{key}": value for key, value in player.profile.items() if not isinstance(value, str)}
+        for field, number in numbers.items():
+            if number is not None and not -FACT_MAX <= number <= FACT_MAX:
+                raise TicketError(f"{where}: {field} of {player.id!r} is {number}: use a number within {FACT_MAX:g}")
+        if player.ping_ms is not None and player.ping_ms < 0:
+            raise TicketError(f"{where}: ping_ms of {player.id!r} is {player.ping_ms}: use 0 or more")
+
+
+def _read_csv(text: str, name: str) -> list[TicketInput]:
+    reader = csv.DictReader(io.StringIO(text))
+    header = [column.strip() for column in reader.fieldnames or []]
+    if "id" not in header:
+        raise TicketError(f"{name}: the column `id` is missing; the header has {', '.join(header) or 'nothing'}")
+    for column in header:
+        if column not in _CSV_COLUMNS and not column.startswith(("ratings.", "profile.")):
+            raise TicketError(
+                f"{name}: unknown column {column!r}; known: {', '.join(_CSV_COLUMNS)}, ratings.*, profile.*"
+            )
+    reader.fieldnames = header
+    parties: dict[str, dict[str, Any]] = {}
+    for row in reader:
+        where = f"{name}, line {reader.line_num}"
+        if None in row or None in row.values():
+            raise TicketError(f"{where}: {len(header)} columns are needed, as in the header")
+        values = {column: value.strip() for column, value in row.items() if value.strip()}
+        if "id" not in values:
+            raise TicketError(f"{where}: the id is empty")
+        key = values.get("ticket", values["id"])
+        party = parties.setdefault(key, {"id": key, "players": []})
+        if "ticket" not in values and party["players"]:
+            raise TicketError(f"{where}: the ticket {key!r} is there twice")
+        for column, kind in (("waited_s", float), ("misses", int)):
+            if column in values:
+                party[column] = _number(values[column], kind, f"{where}: {column}")
+        party["players"].append(_csv_player(values, where))
+    if not parties:
+        raise TicketError(f"{name} has a header but no tickets")
+    return parse(parties.values(), name)
+
+
+def _csv_player(values: dict[str, str], where: str) -> dict[str, Any]:
+    player: dict[str, Any] = {"id": values["id"]}
+    for column, value in values.items():
+        group, _, key = column.partition(".")
+        if column in ("rating", "ping_ms"):
+            player[column] = _number(value, float, f"{where}: {column}")
+        elif group == "ratings":
+            player.setdefault("ratings", {})[key] = _number(value, float, f"{where}: {column}")
+        elif group == "profile":
+            try:
+                player.setdefault("profile", {})[key] = float(value)
+            except ValueError:
+                player.setdefault("profile", {})[key] = value
+        elif column in _LISTS:
+            player[column] = [part for part in value.split("|") if part]
+        elif column == "region":
+            player[column] = value
+    return player
+
+
+def _number(value: str, kind: type[float] | type[int], where: str) -> float | int:
+    try:
+        return kind(value)
+    except ValueError:
+        wanted = "a whole number" if kind is int else "a number"
+        raise TicketError(f"{where} is {value!r}, not {wanted}") from None
+
+
+def to_snapshot(tickets: Sequence[TicketInput], form: Format, active_population: int | None = None) -> Snapshot:
+    """The snapshot of tickets, rows as given."""
+    numbers = {name: number for number, name in enumerate(sorted(ticket.id for ticket in tickets))}
+    players = [player for ticket in tickets for player in ticket.players]
+    names: dict[str, int] = {}
+    facts = {
+        "rating": [RATING_DEFAULT if p.rating is None else p.rating for p in players],
+        "ping_ms": [math.nan if p.ping_ms is None else p.ping_ms for p in players],
+    }
+    for side in sorted({side for p in players for side in p.ratings}):
+        facts[f"ratings.{side}"] = [p.ratings.get(side, math.nan) for p in players]
+    traits: dict[str, tuple[Any, ...]] = {}
+    if any(p.region is not None for p in players):
+        traits["region"] = tuple(p.region for p in players)
+    for key in _LISTS:
+        if any(getattr(p, key) for p in players):
+            traits[key] = tuple(getattr(p, key) for p in players)
+    for feature in sorted({key for p in players for key in p.profile}):
+        values = [p.profile.get(feature) for p in players]
+        if any(isinstance(value, str) for value in values):
+            traits[f"profile.{feature}"] = tuple(None if value is None else str(value) for value in values)
+        else:
+            facts[f"profile.{feature}"] = [math.nan if v is None or isinstance(v, str) else float(v) for v in values]
+    size = [len(ticket.players) for ticket in tickets]
+    return Snapshot(
+        format=form,
+        now_ms=0,
+        ticket=np.array([numbers[ticket.id] for ticket in tickets], np.int64),
+        waited_ms=np.array([round(ticket.waited_s * 1000) for ticket in tickets], np.int64),
+        misses=np.array([ticket.misses for ticket in tickets], np.int32),
+        returned=np.zeros(len(tickets), bool),
+        group=np.zeros(len(tickets), np.int32),
+        player_start=np.concatenate(([0], np.cumsum(size))).astype(np.int64),
+        player=np.array([names.setdefault(p.id, len(names)) for p in players], np.int64),
+        facts={name: np.array(values, np.float64) for name, values in facts.items()},
+        traits=traits,
+        active_population=active_population,
+    )

@@ -1,0 +1,319 @@
+"""Buckets: the document's cycles, corrected where NOTES.md says so, and agreement with the plain transcription."""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evenmatch.domain.match import Reason
+from evenmatch.domain.queue import Format
+from evenmatch.domain.snapshot import Snapshot
+from evenmatch.errors import MatcherError
+from evenmatch.matchers.buckets import Buckets, bucket_of, range_limit
+from evenmatch.matchers.contract import cannot_seat, check_plan, next_change_ms
+from evenmatch.matchers.registry import build
+from evenmatch.numerics import growing_ranges
+from tests.reference import buckets as reference
+from tests.snapshots import in_numbers, snapshot_of, snapshots
+
+ONE_ON_ONE = Format(2, 1)
+
+
+def waiting(*rated_and_waited_s: tuple[float, float], now_ms: int = 1_000_000) -> Snapshot:
+    """Single players, tickets 100, 101, ..., each a rating and a wait in seconds."""
+    return snapshot_of(
+        ONE_ON_ONE,
+        [[rating] for rating, _ in rated_and_waited_s],
+        waited_ms=[round(1000 * waited) for _, waited in rated_and_waited_s],
+        now_ms=now_ms,
+    )
+
+
+def matched(snapshot: Snapshot, **parameters: Any) -> list[list[int]]:
+    return snapshot.ticket[Buckets(**parameters).plan(snapshot).rosters].tolist()  # type: ignore[no-any-return]
+
+
+@pytest.mark.parametrize(
+    ("moment_s", "ranges", "match"),
+    [
+        (20, (1, 0), False),
+        (40, (2, 1), False),
+        (60, (3, 2), False),
+        (79.999, (3, 2), False),
+        (80, (4, 3), True),
+    ],
+)
+def test_the_cycles_of_the_document(moment_s: float, ranges: tuple[int, int], match: bool) -> None:
+    # The document matches them in the fourth cycle: at 60 s Pawn reaches Grunt, but Grunt doesn't reach Pawn.
+    snapshot = waiting((20, moment_s), (17, moment_s - 20))
+    assert tuple((snapshot.waited_ms // 20_000).tolist()) == ranges
+    plan = Buckets().plan(snapshot, trace=True)
+    assert len(plan.rosters) == match
+    if match:
+        assert in_numbers(plan, snapshot)[0] == [([(100, 0), (101, 1)], 3.0)]
+        assert plan.match_details == ({"distance": 3},)
+        assert plan.trace == ({"tickets": [100, 101], "buckets": [20, 17], "ranges": [4, 3]},)
+    else:
+        assert plan.reasons.tolist() == [Reason.NOBODY_IN_RANGE] * 2
+        assert Buckets().next_change_ms(snapshot) == 1_000_000 + 80_000 - round(1000 * moment_s)
+
+
+def test_a_pawn_alone_never_changes() -> None:
+    assert Buckets().next_change_ms(waiting((20, 0))) is None
+    assert Buckets().next_change_ms(snapshot_of(ONE_ON_ONE, [])) is None
+
+
+def test_halves_are_rounded_away_from_zero() -> None:
+    ratings = [16.5, -16.5, 17.5, 16.49, -16.49, 0.5, -0.5, 0.49999999999999994, 0.0, -0.2]
+    assert bucket_of(ratings).tolist() == [17, -17, 18, 16, -16, 1, -1, 0, 0, 0]
+
+
+def test_buckets_by_floor_and_by_width() -> None:
+    assert bucket_of([16.5, -16.5, 17.0], "floor").tolist() == [16, -17, 17]
+    assert bucket_of([0, 49.9, 50, 149, -1], 50).tolist() == [0, 0, 1, 2, -1]
+    assert bucket_of([0.3, 0.7], 0.1).tolist() == [2, 6]  # 0.1 is a little more than a tenth
+
+
+def test_the_maximum_of_a_range() -> None:
+    assert range_limit([15, -1500], 10).tolist() == [10, 10]
+    assert range_limit([14.9, 15, -15, 24.99, 25, 0], "20%").tolist() == [2, 3, 3, 4, 5, 0]
+    assert range_limit([15, 1500], [10, "20%"]).tolist() == [3, 10]
+    assert range_limit([15, 1500], ["20%", 10]).tolist() == [3, 10]
+    assert range_limit([100, 1000], "0.57%").tolist() == [0, 5]
+    assert range_limit([10_000.0], "0.57%").tolist() == [57]
+
+
+def test_a_range_stops_at_its_maximum() -> None:
+    assert matched(waiting((30, 10_000), (20, 10_000))) == [[100, 101]]
+    far = waiting((31, 10_000), (20, 10_000))
+    assert matched(far) == []
+    assert Buckets().next_change_ms(far) is None
+    assert matched(far, range_max=11) == [[100, 101]]
+    # 20 % of 20 is 4 buckets: the lower rating's range is the smaller.
+    assert matched(waiting((24, 10_000), (20, 10_000)), range_max="20%") == [[100, 101]]
+    assert matched(waiting((25, 10_000), (20, 10_000)), range_max="20%") == []
+    assert matched(waiting((25, 10_000), (20, 10_000)), range_max="20%", reciprocity=80) == [[100, 101]]
+
+
+@pytest.mark.parametrize(
+    ("reciprocity", "partner_waited_s"), [(100, 80), (75, 60), (50, 40), (49.9, 40), (25, 20), (0, 0)]
+)
+def test_the_other_ones_range_must_reach_as_far_as_reciprocity_asks(reciprocity: float, partner_waited_s: int) -> None:
+    assert matched(waiting((20, 200), (16, partner_waited_s)), reciprocity=reciprocity) == [[100, 101]]
+    if partner_waited_s:
+        assert matched(waiting((20, 200), (16, partner_waited_s - 0.001)), reciprocity=reciprocity) == []
+
+
+def test_reciprocity_is_taken_as_it_is_written() -> None:
+    # As a float 33.1 is a little more than written, so that 331 would not be enough for a distance of 1000.
+    snapshot = waiting((2000, 1000 * 20), (1000, 331 * 20))
+    assert matched(snapshot, reciprocity=33.1, range_max=1000) == [[100, 101]]
+
+
+def test_a_seeker_takes_the_nearest_and_the_earlier_of_two_equally_near() -> None:
+    assert matched(waiting((20, 100), (23, 90), (18, 80), (21, 70))) == [[100, 103]]
+    assert matched(waiting((20, 100), (22, 90), (18, 80))) == [[100, 101]]
+    assert matched(waiting((20, 100), (18, 90), (22, 80))) == [[100, 101]]
+    assert matched(waiting((20, 100), (20, 50), (20, 80))) == [[100, 102]]
+
+
+def test_looking_below_or_above_only() -> None:
+    # With no reciprocity the one who has waited longer reaches the other, and not the other way round.
+    old_above, old_below = waiting((20, 100), (18, 0)), waiting((18, 100), (20, 0))
+    for look, above, below in [("both", True, True), ("below", True, False), ("above", False, True)]:
+        assert bool(matched(old_above, reciprocity=0, look=look)) == above
+        assert bool(matched(old_below, reciprocity=0, look=look)) == below
+        assert matched(waiting((20, 0), (20, 0)), look=look) == [[100, 101]]
+    # The younger one seeks once it reaches far enough, and then is the first team.
+    assert Buckets(reciprocity=0, look="below").next_change_ms(old_below) == 1_040_000
+    assert matched(waiting((18, 140), (20, 40)), reciprocity=0, look="below") == [[101, 100]]
+
+
+def test_a_seeker_that_found_nobody_can_still_be_taken() -> None:
+    assert matched(waiting((18, 100), (20, 60), (25, 0)), reciprocity=0, look="below") == [[101, 100]]
+
+
+def test_parties_of_a_whole_team_meet_by_their_mean_rating() -> None:
+    snapshot = snapshot_of(Format(2, 2), [[10, 23], [17, 17], [40, 40]], waited_ms=[0, 0, 0])
+    plan = Buckets().plan(snapshot)
+    assert plan.rosters.tolist() == [[0, 1]]
+    assert plan.team_of.tolist() == [[0, 1]]
+    assert check_plan(plan, snapshot) is None
+
+
+def test_it_says_what_it_cannot_seat() -> None:
+    matcher = Buckets()
+    assert cannot_seat(matcher, Format(2, 3), 3) is None
+    assert cannot_seat(matcher, Format(2, 3), 2) == "a ticket fills a whole team, 3 in 2x3, not 2"
+    assert cannot_seat(matcher, Format(3, 2), 2) == "two teams are needed, as in 2x2, not 3x2"
+    with pytest.raises(MatcherError, match=r"^buckets: ticket 101: a ticket fills a whole team, 2 in 2x2, not 1$"):
+        matcher.plan(snapshot_of(Format(2, 2), [[1, 1], [1]]))
+    with pytest.raises(MatcherError, match=r"^buckets: two teams are needed, as in 2x5, not 1x5$"):
+        matcher.plan(snapshot_of(Format(1, 5), []))
+
+
+def test_bad_facts_are_named() -> None:
+    with pytest.raises(MatcherError, match=r"^buckets: ticket 101 has a rating of inf: no bucket$"):
+        Buckets().plan(waiting((1, 1), (math.inf, 1)))
+    with pytest.raises(MatcherError, match=r"^buckets: ticket 101 has waited -1000 ms$"):
+        Buckets().plan(waiting((1, 1), (1, -1)))
+
+
+def test_a_player_without_a_rating_counts_as_average() -> None:
+    assert matched(waiting((math.nan, 0), (1500, 0))) == [[100, 101]]
+
+
+rules = st.fixed_dictionaries(
+    {
+        "bucket": st.sampled_from(["round", "floor", 2, 0.7]),
+        "growth_s": st.sampled_from([20, 0.5, 7]),
+        "range_max": st.sampled_from([10, 0, 3, "20%", "33.3%", [4, "10%"]]),
+        "reciprocity": st.sampled_from([100, 50, 0, 75, 33.3]),
+        "look": st.sampled_from(["both", "below", "above"]),
+    }
+)
+
+
+def as_written(parameters: dict[str, Any]) -> reference.Rules:
+    """The same settings, for the transcription."""
+    parts = parameters["range_max"] if isinstance(parameters["range_max"], list) else [parameters["range_max"]]
+    return reference.Rules(
+        parameters["bucket"],
+        round(1000 * parameters["growth_s"]),
+        next((part for part in parts if isinstance(part, int)), None),
+        next((Fraction(part.rstrip("%")) for part in parts if isinstance(part, str)), None),
+        Fraction(str(parameters["reciprocity"])),
+        parameters["look"],
+    )
+
+
+@st.composite
+def queues(draw: st.DrawFn, tickets_max: int) -> Snapshot:
+    form = draw(st.sampled_from([Format(2, 1), Format(2, 1), Format(2, 2), Format(2, 3)]))
+    wait = draw(st.sampled_from([st.integers(0, 8).map(lambda step: 5000 * step), st.integers(0, 300_000)]))
+    rating = draw(st.sampled_from([st.integers(-60, 60).map(lambda half: half / 2), st.floats(-40, 40)]))
+    return draw(
+        snapshots(tickets_max=tickets_max, formats=[form], parties={form: [form.size]}, rating=rating, waited_ms=wait)
+    )
+
+
+def in_order(snapshot: Snapshot) -> tuple[list[int], list[reference.Ticket]]:
+    order = snapshot.canonical_order().tolist()
+    start = snapshot.player_start.tolist()
+    ratings = snapshot.facts["rating"].tolist()
+    return order, [
+        reference.Ticket(ratings[start[row] : start[row + 1]], int(snapshot.waited_ms[row])) for row in order
+    ]
+
+
+@settings(max_examples=120, deadline=None)
+@given(snapshot=queues(30), parameters=rules)
+def test_it_agrees_with_the_plain_transcription(snapshot: Snapshot, parameters: dict[str, Any]) -> None:
+    order, tickets = in_order(snapshot)
+    expected = reference.check(tickets, as_written(parameters))
+    plan = Buckets(**parameters).plan(snapshot)
+    assert check_plan(plan, snapshot) is None
+    assert plan.rosters.tolist() == [[order[seeker], order[partner]] for seeker, partner, _ in expected]
+    assert plan.cost.tolist() == [distance for _, _, distance in expected]
+    assert [about["distance"] for about in plan.match_details] == plan.cost.tolist()
+
+
+@settings(max_examples=120, deadline=None)
+@given(snapshot=queues(6), parameters=rules, few=st.sampled_from([0, 1000]))
+def test_the_next_change_is_the_first_moment_when_somebody_may_newly_take_somebody(
+    snapshot: Snapshot, parameters: dict[str, Any], few: int
+) -> None:
+    _, tickets = in_order(snapshot)
+    as_rules = as_written(parameters)
+    # No range is ever needed that is wider than the widest distance, so nothing changes after this.
+    apart = [abs(reference.bucket(a, as_rules) - reference.bucket(b, as_rules)) for a in tickets for b in tickets]
+    widest = min(max(apart, default=0), as_rules.range_max or 20)
+    expected = reference.next_change_in_ms(tickets, as_rules, as_rules.growth_ms * widest)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(growing_ranges, "FEW_BUCKETS", few)
+        moment = next_change_ms(Buckets(**parameters), snapshot)
+    assert moment == (None if expected is None else snapshot.now_ms + expected)
+
+
+@settings(max_examples=60, deadline=None)
+@given(snapshot=queues(12), parameters=rules)
+def test_nothing_changes_before_the_next_change(snapshot: Snapshot, parameters: dict[str, Any]) -> None:
+    matcher = Buckets(**parameters)
+    moment = matcher.next_change_ms(snapshot)
+    after_ms = 10**7 if moment is None else moment - snapshot.now_ms - 1
+    assert after_ms >= 0
+    columns = {name: getattr(snapshot, name) for name in Snapshot.__struct_fields__}
+    later = Snapshot(**(columns | {"waited_ms": snapshot.waited_ms + after_ms, "now_ms": snapshot.now_ms + after_ms}))
+    assert in_numbers(matcher.plan(later), later) == in_numbers(matcher.plan(snapshot), snapshot)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "words"),
+    [
+        ({"bucket": "rond"}, "buckets: bucket must be 'round' or 'floor', not 'rond': did you mean 'round'?"),
+        ({"bucket": 0}, "buckets: bucket must be a number from 0.001 to 1e+06, not 0"),
+        ({"bucket": math.nan}, "buckets: bucket must be a number from 0.001 to 1e+06, not nan"),
+        ({"bucket": True}, "buckets: bucket must be a number from 0.001 to 1e+06, not True (bool)"),
+        ({"growth_s": 0}, "buckets: growth_s must be a number from 0.001 to 2.592e+06, not 0"),
+        ({"growth_s": "20"}, "buckets: growth_s must be a number from 0.001 to 2.592e+06, not '20' (str)"),
+        ({"range_max": -1}, "buckets: range_max must be a whole number from 0 to 1000000, not -1"),
+        ({"range_max": 1.5}, "buckets: range_max must be a whole number from 0 to 1000000, not 1.5 (float)"),
+        ({"range_max": True}, "buckets: range_max must be a whole number from 0 to 1000000, not True (bool)"),
+        (
+            {"range_max": "20"},
+            "buckets: range_max in quotes must be a percentage from 0% to 1000%, such as '20%', not '20'",
+        ),
+        (
+            {"range_max": "-5%"},
+            "buckets: range_max in quotes must be a percentage from 0% to 1000%, such as '20%', not '-5%'",
+        ),
+        (
+            {"range_max": "1001%"},
+            "buckets: range_max in quotes must be a percentage from 0% to 1000%, such as '20%', not '1001%'",
+        ),
+        (
+            {"range_max": [10]},
+            "buckets: range_max as a list must be a whole number and a percentage, such as [10, '20%'], not [10]",
+        ),
+        (
+            {"range_max": [10, 20]},
+            "buckets: range_max as a list must be a whole number and a percentage, such as [10, '20%'], not [10, 20]",
+        ),
+        ({"reciprocity": 101}, "buckets: reciprocity must be a number from 0 to 100, not 101"),
+        ({"reciprocity": -0.1}, "buckets: reciprocity must be a number from 0 to 100, not -0.1"),
+        ({"reciprocity": math.nan}, "buckets: reciprocity must be a number from 0 to 100, not nan"),
+        ({"look": "abve"}, "buckets: look must be 'both', 'below' or 'above', not 'abve': did you mean 'above'?"),
+        ({"look": 1}, "buckets: look must be 'both', 'below' or 'above', not 1 (int)"),
+        (
+            {"growth": 20},
+            "buckets: unknown parameter 'growth': did you mean 'growth_s'? "
+            "known: bucket, growth_s, range_max, reciprocity, look",
+        ),
+    ],
+)
+def test_a_parameter_that_cannot_be_used_is_named(parameters: dict[str, Any], words: str) -> None:
+    with pytest.raises(MatcherError) as caught:
+        build("buckets", parameters)
+    assert str(caught.value) == words
+
+
+def test_parameters_are_stored_unchanged() -> None:
+    parameters = {"bucket": 50, "growth_s": 1, "range_max": [10, "20%"], "reciprocity": 50, "look": "below"}
+    assert vars(Buckets(**parameters)) == parameters  # type: ignore[arg-type]
+
+
+def test_many_tickets_are_planned_without_comparing_everybody() -> None:
+    count = 20_000
+    rng = np.random.default_rng(3)
+    snapshot = snapshot_of(
+        ONE_ON_ONE,
+        rng.normal(25, 8, (count, 1)).tolist(),
+        waited_ms=rng.integers(0, 300_000, count).tolist(),
+    )
+    plan = Buckets().plan(snapshot)
+    assert check_plan(plan, snapshot) is None
+    assert (plan.reasons != 0).sum() < 40
