@@ -244,7 +244,15 @@ def test_every_bad_answer_to_a_proposal_is_refused(stage: Stage) -> None:
                 (stage.waiting, "p1", 404, "unknown_proposal", stage.waiting),
             ):
                 check_problem(server.respond(proposal, player, verb), status, reason, names)
-            for body in ({}, {"player": 7}, {"player": None}, {"player": "p1", "x": 1}, {"players": "p1"}, []):
+            bodies_of_no_use: tuple[Any, ...] = (
+                {},
+                {"player": 7},
+                {"player": None},
+                {"player": "p1", "x": 1},
+                {"players": "p1"},
+                [],
+            )
+            for body in bodies_of_no_use:
                 answer = server.http.post(f"/v1/proposals/{stage.proposal}/{verb}", json=body)
                 check_problem(answer, 400, "malformed")
         check_problem(server.respond(stage.proposal, "p1"), 409, "already_accepted", stage.proposal)
@@ -256,7 +264,14 @@ def test_every_bad_answer_to_a_proposal_is_refused(stage: Stage) -> None:
 
 def test_every_bad_ticket_or_match_is_refused(stage: Stage) -> None:
     server = stage.server
-    unknown = ("t-000000009999", "t-999999999999999999", "t-1", "t-0000000000001", "nonsense", "t-" + "9" * 3_000)
+    unknown: tuple[str, ...] = (
+        "t-000000009999",
+        "t-999999999999999999",
+        "t-1",
+        "t-0000000000001",
+        "nonsense",
+        "t-" + "9" * 3_000,
+    )
     unknown += (stage.match, "t-00000000000١", "%00", "%ff", "t-000000000001%0a", "%F0%9F%98%80", "t-%20")
     with unchanged(server):
         for name in unknown:

@@ -292,7 +292,7 @@ def test_a_real_server_that_was_replaced_stops(make_server: MakeServer) -> None:
 
 def fill(server: Server, start: int = 0) -> tuple[dict[str, str], httpx.Response]:
     """Join until the server cannot; the acknowledged tickets by player, and the refusal."""
-    joined = {}
+    joined: dict[str, str] = {}
     for place in range(start, start + 5_000):
         player = f"player {place}"
         answer = server.try_join("pool", player, key=player, attributes={"about": "x" * 250})
