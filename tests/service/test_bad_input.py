@@ -525,11 +525,6 @@ def execute(path: Path, sql: str) -> None:
         db.execute(sql)
 
 
-def commits(path: Path) -> list[Any]:
-    with contextlib.closing(sqlite3.connect(path)) as db:
-        return db.execute("SELECT * FROM commits").fetchall() + db.execute("SELECT * FROM checkpoints").fetchall()
-
-
 def test_malformed_queues_are_refused_with_the_place(tmp_path: Path) -> None:
     path = tmp_path / "queues.toml"
     for text, place, said in (
@@ -637,14 +632,16 @@ def test_a_damaged_journal_is_refused_and_left_as_it_is(tmp_path: Path, journal_
     execute(flipped, "UPDATE commits SET body = zeroblob(length(body)) WHERE first_sequence = 3")
     shutil.copy(journal_file, holed)
     execute(holed, "DELETE FROM commits WHERE first_sequence = 3")
-    held = {path: commits(path) for path in (flipped, holed)}
-    for path, said in ((cut, "damaged"), (torn, "damaged"), (flipped, "checksum"), (holed, "missing")):
+    for path, verified, served in (
+        (cut, "damaged", "damaged"),
+        (torn, "damaged", "damaged"),
+        (flipped, "checksum", "not what was written"),
+        (holed, "missing", "missing"),
+    ):
         before = path.read_bytes()
-        check_refused(evenmatch("journal", "verify", str(path)), path.name, said)
-        check_refused(evenmatch("serve", "--port", "0", "--db", str(path)), said)
-        # A file that SQLite can read has a new owner's number by then, but what it holds is as it was.
-        same = path.read_bytes() == before if said == "damaged" else commits(path) == held[path]
-        assert same, path
+        check_refused(evenmatch("journal", "verify", str(path)), path.name, verified)
+        check_refused(evenmatch("serve", "--port", "0", "--db", str(path)), path.name, served)
+        assert path.read_bytes() == before, path
     assert evenmatch("journal", "verify", str(journal_file)).returncode == 0
 
 

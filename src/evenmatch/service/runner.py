@@ -230,6 +230,7 @@ class Runner:
     def _failed_commit(self, error: JournalError, orders: list[Order]) -> None:
         log.error("commit failed", error=str(error))
         self.metrics.commit_failures += 1
+        self.ready = False  # before anyone is told, so that whoever hears 503 does not find the server ready
         self._answer([(order, _unavailable(error)) for order in orders])
         self._reload()
         if isinstance(error, JournalStale):

@@ -130,7 +130,7 @@ class SqliteJournal:
         ):
             if _crc(body) != crc or (expected is not None and first != expected):
                 raise JournalDamaged(f"{self.path}: the commit at {first} is not what was written, or one is missing")
-            expected = last + 1
+            expected = self._whole(last) + 1
 
     def _owner(self) -> int:
         row = self._db.execute("SELECT fence FROM owner").fetchone()
