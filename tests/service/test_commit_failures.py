@@ -376,7 +376,7 @@ def test_orders_that_wait_when_the_server_stops_are_still_carried_out() -> None:
             stopping = asyncio.create_task(app.runner.stop())
             await until(lambda: app.runner.full(), "the stop")
             late = await join(client, "late")
-            assert (late.status_code, late.json()["reason"]) == (503, "busy")
+            assert (late.status_code, late.json()["reason"]) == (503, "stopping")
             journal.gate.set()
             assert [answer.status_code for answer in await asyncio.gather(*asked)] == [201] * 11
             await stopping

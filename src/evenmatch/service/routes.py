@@ -92,10 +92,14 @@ def _document(app: Litestar) -> dict[str, Any]:
     return document
 
 
+_ALWAYS = (WireReasons.BUSY, WireReasons.STOPPING, WireReasons.JOURNAL_UNAVAILABLE, WireReasons.INTERNAL_ERROR)
+"""What any route may answer."""
+
+
 def _problems(*reasons: Reasons | WireReasons) -> dict[int, ResponseSpec]:
     """The documented refusals of a route, an example each."""
     by_status: dict[int, list[Reasons | WireReasons]] = {}
-    for reason in (*reasons, WireReasons.BUSY, WireReasons.JOURNAL_UNAVAILABLE, WireReasons.INTERNAL_ERROR):
+    for reason in (*reasons, *_ALWAYS):
         by_status.setdefault(reason.value[0], []).append(reason)
     return {
         status: ResponseSpec(
