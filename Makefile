@@ -68,7 +68,7 @@ test: check
 	@$(BIN)/python -m pytest $(ARGS)
 
 test-all: check
-	@$(BIN)/python -m pytest -m '' $(ARGS)
+	@EVENMATCH_TESTS=thorough $(BIN)/python -m pytest -m '' $(ARGS)
 
 bench: $(READY)
 	@$(BIN)/evenmatch bench engine

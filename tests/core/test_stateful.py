@@ -371,7 +371,7 @@ class EngineMachine(RuleBasedStateMachine):
 
 
 TestEngine = EngineMachine.TestCase
-TestEngine.settings = settings(report_multiple_bugs=False)
+TestEngine.settings = settings(stateful_step_count=40, report_multiple_bugs=False)
 
 
 @pytest.mark.slow

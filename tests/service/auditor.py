@@ -286,9 +286,9 @@ class Audit:
         seated = set(event.roster[event.roster >= 0].tolist())
         if len(seated) != int((event.roster >= 0).sum()):
             self.fault(f"I1: a ticket is seated twice in wave {event.wave}")
-        for ticket in self.tickets.values():
-            if ticket.queue == event.queue and ticket.running and ticket.number not in seated:
-                ticket.misses += ticket.woke <= event.snapshot_sequence
+        for other in self.tickets.values():
+            if other.queue == event.queue and other.running and other.number not in seated:
+                other.misses += other.woke <= event.snapshot_sequence
         for place, roster in enumerate(event.roster.tolist()):
             number = event.first_proposal + place
             previous = dict(zip(roster, event.previous[place].tolist(), strict=True))
@@ -487,7 +487,7 @@ class Audit:
         for player in entered.keys() | known.keys():
             if not known[player] <= entered[player] <= sent[player]:
                 self.fault(
-                    f"I4: {player} joined {entered[player]} times, of {sent[player]} tries, {known[player]} acknowledged"
+                    f"I4: {player} joined {entered[player]} times; {sent[player]} tries, {known[player]} acknowledged"
                 )
 
     def _sights(self, log: Log) -> None:

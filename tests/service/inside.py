@@ -32,7 +32,7 @@ async def living(app: App) -> AsyncIterator[httpx.AsyncClient]:
     life = asyncio.create_task(app({"type": "lifespan"}, to_app.get, from_app.put))
     await to_app.put({"type": "lifespan.startup"})
     assert (await from_app.get())["type"] == "lifespan.startup.complete"
-    transport = httpx.ASGITransport(app, raise_app_exceptions=False)  # type: ignore[arg-type]
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     try:
         async with httpx.AsyncClient(transport=transport, base_url="http://inside", timeout=PATIENCE_S) as client:
             yield client

@@ -244,7 +244,15 @@ def test_every_bad_answer_to_a_proposal_is_refused(stage: Stage) -> None:
                 (stage.waiting, "p1", 404, "unknown_proposal", stage.waiting),
             ):
                 check_problem(server.respond(proposal, player, verb), status, reason, names)
-            for body in ({}, {"player": 7}, {"player": None}, {"player": "p1", "x": 1}, {"players": "p1"}, []):
+            bodies_of_no_use: tuple[Any, ...] = (
+                {},
+                {"player": 7},
+                {"player": None},
+                {"player": "p1", "x": 1},
+                {"players": "p1"},
+                [],
+            )
+            for body in bodies_of_no_use:
                 answer = server.http.post(f"/v1/proposals/{stage.proposal}/{verb}", json=body)
                 check_problem(answer, 400, "malformed")
         check_problem(server.respond(stage.proposal, "p1"), 409, "already_accepted", stage.proposal)
@@ -256,7 +264,14 @@ def test_every_bad_answer_to_a_proposal_is_refused(stage: Stage) -> None:
 
 def test_every_bad_ticket_or_match_is_refused(stage: Stage) -> None:
     server = stage.server
-    unknown = ("t-000000009999", "t-999999999999999999", "t-1", "t-0000000000001", "nonsense", "t-" + "9" * 3_000)
+    unknown: tuple[str, ...] = (
+        "t-000000009999",
+        "t-999999999999999999",
+        "t-1",
+        "t-0000000000001",
+        "nonsense",
+        "t-" + "9" * 3_000,
+    )
     unknown += (stage.match, "t-00000000000١", "%00", "%ff", "t-000000000001%0a", "%F0%9F%98%80", "t-%20")
     with unchanged(server):
         for name in unknown:
@@ -510,11 +525,6 @@ def execute(path: Path, sql: str) -> None:
         db.execute(sql)
 
 
-def commits(path: Path) -> list[Any]:
-    with contextlib.closing(sqlite3.connect(path)) as db:
-        return db.execute("SELECT * FROM commits").fetchall() + db.execute("SELECT * FROM checkpoints").fetchall()
-
-
 def test_malformed_queues_are_refused_with_the_place(tmp_path: Path) -> None:
     path = tmp_path / "queues.toml"
     for text, place, said in (
@@ -622,14 +632,16 @@ def test_a_damaged_journal_is_refused_and_left_as_it_is(tmp_path: Path, journal_
     execute(flipped, "UPDATE commits SET body = zeroblob(length(body)) WHERE first_sequence = 3")
     shutil.copy(journal_file, holed)
     execute(holed, "DELETE FROM commits WHERE first_sequence = 3")
-    held = {path: commits(path) for path in (flipped, holed)}
-    for path, said in ((cut, "damaged"), (torn, "damaged"), (flipped, "checksum"), (holed, "missing")):
+    for path, verified, served in (
+        (cut, "damaged", "damaged"),
+        (torn, "damaged", "damaged"),
+        (flipped, "checksum", "not what was written"),
+        (holed, "missing", "missing"),
+    ):
         before = path.read_bytes()
-        check_refused(evenmatch("journal", "verify", str(path)), path.name, said)
-        check_refused(evenmatch("serve", "--port", "0", "--db", str(path)), said)
-        # A file that SQLite can read has a new owner's number by then, but what it holds is as it was.
-        same = path.read_bytes() == before if said == "damaged" else commits(path) == held[path]
-        assert same, path
+        check_refused(evenmatch("journal", "verify", str(path)), path.name, verified)
+        check_refused(evenmatch("serve", "--port", "0", "--db", str(path)), path.name, served)
+        assert path.read_bytes() == before, path
     assert evenmatch("journal", "verify", str(journal_file)).returncode == 0
 
 

@@ -292,7 +292,7 @@ def test_a_real_server_that_was_replaced_stops(make_server: MakeServer) -> None:
 
 def fill(server: Server, start: int = 0) -> tuple[dict[str, str], httpx.Response]:
     """Join until the server cannot; the acknowledged tickets by player, and the refusal."""
-    joined = {}
+    joined: dict[str, str] = {}
     for place in range(start, start + 5_000):
         player = f"player {place}"
         answer = server.try_join("pool", player, key=player, attributes={"about": "x" * 250})
@@ -376,7 +376,7 @@ def test_orders_that_wait_when_the_server_stops_are_still_carried_out() -> None:
             stopping = asyncio.create_task(app.runner.stop())
             await until(lambda: app.runner.full(), "the stop")
             late = await join(client, "late")
-            assert (late.status_code, late.json()["reason"]) == (503, "busy")
+            assert (late.status_code, late.json()["reason"]) == (503, "stopping")
             journal.gate.set()
             assert [answer.status_code for answer in await asyncio.gather(*asked)] == [201] * 11
             await stopping

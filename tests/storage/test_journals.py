@@ -149,4 +149,4 @@ class JournalMachine(RuleBasedStateMachine):
 
 
 TestJournals = JournalMachine.TestCase
-TestJournals.settings = settings(stateful_step_count=30)
+TestJournals.settings = settings(max_examples=settings().max_examples // 2, stateful_step_count=30)

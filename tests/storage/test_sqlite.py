@@ -202,7 +202,11 @@ def test_a_flipped_bit_in_a_commit_is_found(path: Path) -> None:
     with sqlite3.connect(path) as db:
         db.execute("UPDATE commits SET body = ? WHERE rowid = (SELECT rowid FROM commits LIMIT 1 OFFSET 3)", (body,))
     db.close()
-    with SqliteJournal(path) as journal:
+    before = path.read_bytes()
+    with pytest.raises(JournalDamaged, match="not what was written"):
+        SqliteJournal(path)
+    assert path.read_bytes() == before  # nobody took it over
+    with SqliteJournal(path, read_only=True) as journal:
         with pytest.raises(JournalDamaged, match="checksum"):
             recover(journal)
         with pytest.raises(JournalDamaged, match="checksum"):

@@ -76,7 +76,7 @@ def _busy(runner: Runner) -> Answer | None:
     if not runner.full():
         return None
     runner.metrics.refused_busy += 1
-    return problem(wire.BUSY)
+    return problem(wire.STOPPING if runner.stopping else wire.BUSY)
 
 
 def _fresh(number: int, queue: str, joined_ms: int, entry: JoinEntry) -> TicketView:

@@ -4,13 +4,15 @@ Small queues are planned in a thread: starting costs microseconds. A large queue
 planned in a worker process that gets the snapshot's columns through shared memory; if its plan is late, or the worker
 dies, the worker is killed and another takes its place, and the wave is given up. Whatever happens to a matcher, its
 wave comes back as a `FinishWave`, with a plan or with what went wrong.
+
+Each queue has one plan under way at most: a matcher that does not come back costs its own queue its waves, and nobody
+else anything.
 """
 
 import multiprocessing
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from multiprocessing.shared_memory import SharedMemory
@@ -35,7 +37,8 @@ log = structlog.get_logger("evenmatch.matching")
 
 LARGE = 20_000
 """Tickets from which on a wave is planned in a worker process."""
-_THREADS = 4
+_PARTING_S = 1.0
+"""So long a plan under way has to notice that the server stops, and to tidy up."""
 _COLUMNS = ("ticket", "waited_ms", "misses", "returned", "group", "player_start", "player")
 
 
@@ -45,13 +48,19 @@ class MatcherRoom:
     def __init__(self) -> None:
         self.waved: Callable[[str, float], None] = lambda _queue, _seconds: None
         """Told how long each plan took."""
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="matcher")
+        self._planning: dict[str, threading.Lock] = {}
+        """Queue -> held while its matcher is at work."""
         self._workers: dict[str, Worker] = {}
         self._closing = threading.Event()
 
     def run(self, effect: RunMatcher, engine: Engine, put: Callable[[WaveOrder], None]) -> None:
-        """Plan a wave and put its result into the mailbox."""
-        self._threads.submit(self._run, effect, engine, put)
+        """Plan a wave and put its result into the mailbox. A thread that hangs does not keep the process alive."""
+        queue = effect.spec.name
+        if not self._planning.setdefault(queue, threading.Lock()).acquire(blocking=False):
+            failed = FinishWave(queue, effect.wave, None, "the matcher is still at work on an earlier wave")
+            put(WaveOrder(failed, engine))
+            return
+        threading.Thread(target=self._run, args=(effect, engine, put), name=f"matcher-{queue}", daemon=True).start()
 
     def _run(self, effect: RunMatcher, engine: Engine, put: Callable[[WaveOrder], None]) -> None:
         queue, started = effect.spec.name, time.perf_counter()
@@ -64,6 +73,7 @@ class MatcherRoom:
         except Exception as error:
             log.warning("matcher failed", queue=queue, wave=effect.wave, error=repr(error))
             answer = FinishWave(queue, effect.wave, None, f"{type(error).__name__}: {error}")
+        self._planning[queue].release()
         if not self._closing.is_set():
             self.waved(queue, time.perf_counter() - started)
             put(WaveOrder(answer, engine))
@@ -76,7 +86,8 @@ class MatcherRoom:
         self._closing.set()
         for worker in self._workers.values():
             worker.kill()
-        self._threads.shutdown(wait=True, cancel_futures=True)
+        for planning in self._planning.values():
+            planning.acquire(timeout=_PARTING_S)
 
 
 def planned(effect: RunMatcher) -> FinishWave:

@@ -71,7 +71,7 @@ class Runner:
         self._mailbox: deque[Order] = deque()
         self._wake = threading.Event()
         self._idle = False
-        self._stopping = False
+        self.stopping = False
         self._trouble: str | None = None
         self._debt = 0
         self._one_by_one = 0
@@ -89,7 +89,7 @@ class Runner:
 
     async def stop(self) -> None:
         """Carry out what waits, save a checkpoint and end the thread."""
-        self._stopping = True
+        self.stopping = True
         self._wake.set()
         await asyncio.to_thread(self._thread.join)
 
@@ -100,7 +100,7 @@ class Runner:
 
     def full(self) -> bool:
         """Is there no room for another order?"""
-        return len(self._mailbox) >= self.settings.mailbox or self._stopping
+        return len(self._mailbox) >= self.settings.mailbox or self.stopping
 
     def put(self, order: Order) -> None:
         """Hand an order to the engine thread."""
@@ -124,13 +124,13 @@ class Runner:
     def _work(self) -> None:
         next_tick = 0.0
         while True:
-            if not self._mailbox and not self._stopping:
+            if not self._mailbox and not self.stopping:
                 self._idle = True
-                if not self._mailbox and not self._stopping:
+                if not self._mailbox and not self.stopping:
                     self._wake.wait(max(0.0, next_tick - time.monotonic()))
                 self._idle = False
                 self._wake.clear()
-            if self._stopping and not self._mailbox:
+            if self.stopping and not self._mailbox:
                 break
             tick = time.monotonic() >= next_tick
             if tick:
@@ -230,6 +230,7 @@ class Runner:
     def _failed_commit(self, error: JournalError, orders: list[Order]) -> None:
         log.error("commit failed", error=str(error))
         self.metrics.commit_failures += 1
+        self.ready = False  # before anyone is told, so that whoever hears 503 does not find the server ready
         self._answer([(order, _unavailable(error)) for order in orders])
         self._reload()
         if isinstance(error, JournalStale):

@@ -81,6 +81,8 @@ BUSY: Final = WireReasons.BUSY.problem(
     f"more requests wait than the server takes; nothing was changed, try again in {RETRY_AFTER_S} s"
 )
 
+STOPPING: Final = WireReasons.STOPPING.problem("the server is stopping; nothing was changed, try again in a moment")
+
 _ticket_decoder = msgspec.json.Decoder(TicketBody)
 _batch_decoder = msgspec.json.Decoder(BatchBody)
 _player_decoder = msgspec.json.Decoder(PlayerAnswerBody)
@@ -89,12 +91,15 @@ _encode = msgspec.json.Encoder().encode
 
 _UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)  # the last: arrays nested too deep
 _UNKNOWN_FIELD: Final = re.compile(r"unknown field `(?P<field>[^`]*)`")
+_NO_NUMBER: Final = re.compile(rb"[:\[,]\s*-?(NaN|Infinity)")
 _KNOWN_FIELDS: Final = ("players", "attributes", "id", "rating", "ping_ms", "tickets", "player")
 
 
-def malformed(error: Exception) -> Problem:
+def malformed(error: Exception, body: bytes = b"") -> Problem:
     """The problem for a body that is not what it should be."""
     detail = str(error)
+    if detail.startswith("JSON is malformed") and _NO_NUMBER.search(body):
+        detail += "; NaN and Infinity are not numbers in JSON"
     unknown = _UNKNOWN_FIELD.search(detail)
     if unknown:
         near = difflib.get_close_matches(unknown["field"], _KNOWN_FIELDS, 1)
@@ -107,7 +112,7 @@ def read_ticket(body: bytes) -> TicketBody | Problem:
     try:
         return _ticket_decoder.decode(body)
     except _UNREADABLE as error:
-        return malformed(error)
+        return malformed(error, body)
 
 
 def read_player(body: bytes) -> str | Problem:
@@ -115,7 +120,7 @@ def read_player(body: bytes) -> str | Problem:
     try:
         return _player_decoder.decode(body).player
     except _UNREADABLE as error:
-        return malformed(error)
+        return malformed(error, body)
 
 
 def read_batch(body: bytes, most: int) -> list[TicketBody | Problem] | Problem:
@@ -127,9 +132,9 @@ def read_batch(body: bytes, most: int) -> list[TicketBody | Problem] | Problem:
         try:
             raw = _raw_batch_decoder.decode(body)
         except _UNREADABLE:
-            return malformed(error)
+            return malformed(error, body)
         if set(raw) != {"tickets"}:
-            return malformed(error)
+            return malformed(error, body)
         tickets = [read_ticket(bytes(ticket)) for ticket in raw["tickets"]]
     if len(tickets) > most:
         return WireReasons.TOO_LARGE.problem(f"{len(tickets)} tickets in one batch: send at most {most}")

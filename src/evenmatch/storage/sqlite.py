@@ -114,10 +114,23 @@ class SqliteJournal:
         self._last = self._whole(row[0] if row else (saved or 0))
         self._fence = self._owner()
         if own:
+            self._check_tail()
             db.execute("PRAGMA journal_mode = WAL")
             db.execute("PRAGMA synchronous = FULL")
             db.execute("UPDATE owner SET fence = fence + 1")
             self._fence = self._owner()
+
+    def _check_tail(self) -> None:
+        """Read what a recovery will read, as far as checksums tell."""
+        newest = self.newest_checkpoint()
+        expected = None if newest is None else newest.sequence + 1
+        for first, last, crc, body in self._db.execute(
+            "SELECT first_sequence, last_sequence, crc, body FROM commits WHERE first_sequence >= ? ORDER BY 1",
+            (expected or 0,),
+        ):
+            if _crc(body) != crc or (expected is not None and first != expected):
+                raise JournalDamaged(f"{self.path}: the commit at {first} is not what was written, or one is missing")
+            expected = self._whole(last) + 1
 
     def _owner(self) -> int:
         row = self._db.execute("SELECT fence FROM owner").fetchone()

@@ -1,0 +1,48 @@
+"""Make the golden journal of this release: python -m tests.golden.make
+
+Every release leaves one behind, with its hash; they are never made again, for they stand for the files that people
+have. While a release is in the making, run this after any change of events or hash.
+"""
+
+from pathlib import Path
+
+from evenmatch import __version__
+from evenmatch.core.evolve import evolve
+from evenmatch.core.hashing import state_hash
+from evenmatch.core.state import State
+from evenmatch.recovery import checkpoint_of
+from evenmatch.storage.protocol import Commit
+from evenmatch.storage.sqlite import SqliteJournal
+from tests.core.stage import T0
+from tests.core.tour import GRAND_TOUR
+from tests.core.walk import Walk
+
+HERE = Path(__file__).parent
+
+
+def make(path: Path) -> str:
+    """Write the grand tour into a new journal, with checkpoints on the way and events after the last; its hash."""
+    walk, state = Walk(GRAND_TOUR), State()
+    with SqliteJournal(path) as journal:
+        for number, events in enumerate(walk.commits):
+            journal.append(
+                Commit(
+                    first_sequence=state.sequence + 1,
+                    at_ms=T0,
+                    events=events,
+                    names=[(number + 1, f"player {number + 1}")],
+                    attributes=[(number + 1, {"region": "eu"})],
+                )
+            )
+            for event in events:
+                evolve(state, event)
+            if number in (len(walk.commits) // 3, len(walk.commits) // 2):
+                journal.save_checkpoint(checkpoint_of(state))
+    return state_hash(state)
+
+
+if __name__ == "__main__":
+    golden = HERE / f"journal-{__version__}.evm"
+    golden.unlink(missing_ok=True)
+    golden.with_suffix(".hash").write_text(make(golden) + "\n", "ascii")
+    golden.with_name(golden.name + ".lock").unlink()

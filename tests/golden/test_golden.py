@@ -1,0 +1,32 @@
+"""The journals of every release can be read for ever, and give the state that they gave then."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from evenmatch.core.hashing import state_hash
+from evenmatch.recovery import recover, verify
+from evenmatch.storage.sqlite import SqliteJournal
+
+GOLDEN = sorted(Path(__file__).parent.glob("*.evm"))
+
+
+def test_there_is_a_golden_journal() -> None:
+    assert GOLDEN
+
+
+@pytest.mark.parametrize("golden", GOLDEN, ids=lambda path: path.stem)
+def test_a_golden_journal_still_gives_its_hash(golden: Path, tmp_path: Path) -> None:
+    path = tmp_path / golden.name
+    shutil.copy(golden, path)
+    expected = golden.with_suffix(".hash").read_text("ascii").strip()
+    with SqliteJournal(path) as journal:
+        found = verify(journal)
+        assert (found.hash, found.first_sequence, found.checkpoints) == (expected, 1, 2)
+        newest = journal.newest_checkpoint()
+        assert newest is not None
+        assert newest.sequence < journal.last, "recovery must have something to replay"
+        assert state_hash(recover(journal)) == expected
+        assert journal.names_of([1]) == {1: "player 1"}
+        assert journal.attributes_of(1) == {"region": "eu"}
