@@ -22,6 +22,7 @@ import tomli_w
 from evenmatch.domain.queue import Format, MatcherSpec, QueueSpec, ReadyCheckSpec, rule_broken
 from evenmatch.errors import ConfigError, MatcherError
 from evenmatch.matchers import registry
+from evenmatch.matchers.contract import door
 
 __all__ = ["builtin", "load", "parse", "to_toml"]
 
@@ -34,7 +35,9 @@ _BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 _SHOWN_MAX: Final = 60
 INTEGER_MAX: Final = 2**63 - 1
 
-_QUEUE_FIELDS: Final = {field.name: field for field in msgspec.structs.fields(QueueSpec) if field.name != "name"}
+_QUEUE_FIELDS: Final = {
+    field.name: field for field in msgspec.structs.fields(QueueSpec) if field.name not in ("name", "door")
+}
 _SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
     name: ReadyCheckSpec if name == "ready_check" else field.type
     for name, field in _QUEUE_FIELDS.items()
@@ -109,7 +112,7 @@ def to_toml(specs: Iterable[QueueSpec]) -> str:
         if "name" in spec.matcher.parameters:
             raise ConfigError(f"queues.{spec.name}.matcher: a parameter called 'name' cannot be written")
         table = msgspec.to_builtins(spec)
-        del table["name"]
+        del table["name"], table["door"]  # the matcher says it again when the text is read
         table["matcher"] = {"name": spec.matcher.name, **table["matcher"]["parameters"]}
         queues[spec.name] = _without_none(table)
     return tomli_w.dumps({"queues": queues})
@@ -179,7 +182,7 @@ def _queue(name: str, table: object, tell: Tell) -> QueueSpec:
                 parts[section] = value
     if "require_equal" in table:
         parts["require_equal"] = _names(table["require_equal"], (*key, "require_equal"), tell)
-    return _rules_kept(msgspec.structs.replace(spec, **parts), key, tell)
+    return _with_door(_rules_kept(msgspec.structs.replace(spec, **parts), key, tell), key, tell)
 
 
 def _rules_kept(spec: QueueSpec, key: Key, tell: Tell) -> QueueSpec:
@@ -240,6 +243,16 @@ def _matcher(kind: type[msgspec.Struct], table: object, key: Key, tell: Tell) ->
         tell(key, str(problem))
         return None
     return kind(name, parameters)
+
+
+def _with_door(spec: QueueSpec, key: Key, tell: Tell) -> QueueSpec:
+    """The spec, with what its matcher asks of those who join; a format it can't play is told."""
+    try:
+        asked = door(registry.build(spec.matcher.name, spec.matcher.parameters), spec.format)
+    except MatcherError as problem:
+        tell((*key, "format"), str(problem))
+        return spec
+    return msgspec.structs.replace(spec, door=asked)
 
 
 def _names(value: object, key: Key, tell: Tell) -> tuple[str, ...]:

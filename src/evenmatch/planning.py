@@ -3,6 +3,7 @@
 tickets (dictionaries, JSON, CSV) -> snapshot -> matcher.plan -> an `Outcome` in the caller's own ids
 """
 
+import inspect
 import math
 import re
 import time
@@ -12,11 +13,11 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
-from evenmatch.domain.match import Plan, Reason
+from evenmatch.domain.match import Plan, Reason, in_names
 from evenmatch.domain.queue import SEATS_MAX, Format
 from evenmatch.domain.snapshot import Snapshot
 from evenmatch.errors import MatcherError, TicketError
-from evenmatch.matchers.contract import Matcher, cannot_seat, plan_wave
+from evenmatch.matchers.contract import Matcher, cannot_seat, own_format, plan_wave
 from evenmatch.matchers.registry import build
 from evenmatch.numerics.quality import evenness, match_quality, rating_totals, team_means
 from evenmatch.tickets import TicketInput, parse, to_snapshot
@@ -69,14 +70,6 @@ def read_format(text: str) -> Format:
     return form
 
 
-def default_format(matcher: Matcher) -> Format:
-    """The format a matcher plays when none is named."""
-    for parameter in ("lobby_size", "session_size"):
-        if hasattr(matcher, parameter):
-            return Format(1, getattr(matcher, parameter))
-    return Format(2, 1)
-
-
 def plan(
     tickets: Iterable[Any],
     matcher: str | Matcher = "first_come",
@@ -98,7 +91,7 @@ def plan(
         raise MatcherError(f"{matcher.name} is made already: give {', '.join(parameters)} to its constructor")
     else:
         chosen = matcher
-    form = read_format(format) if isinstance(format, str) else format or default_format(chosen)
+    form = read_format(format) if isinstance(format, str) else format or own_format(chosen)
     found = parse(tickets)
     for ticket in found:
         wrong = cannot_seat(chosen, form, len(ticket.players))
@@ -117,7 +110,11 @@ def _run(matcher: Matcher, tickets: list[TicketInput], form: Format, seed: int, 
         raise MatcherError(_with_ids(str(error), ids)) from error
     elapsed_ms = (time.perf_counter() - started) * 1000
     names = [ids[number] for number in snapshot.ticket.tolist()]
-    details = [_named(one, ids) for one in made.match_details or ({},) * len(made.rosters)]
+
+    def name_of(number: int) -> str:
+        return ids[number] if 0 <= number < len(ids) else str(number)
+
+    details = [in_names(one, name_of) for one in made.match_details or ({},) * len(made.rosters)]
     quality = _quality(snapshot, made)
     return Outcome(
         matcher=matcher.name,
@@ -132,8 +129,8 @@ def _run(matcher: Matcher, tickets: list[TicketInput], form: Format, seed: int, 
             for row, code in enumerate(made.reasons.tolist())
             if code != Reason.SEATED
         ],
-        details={"bound": None, "optimality_gap": None} | _named(made.details, ids),
-        trace=[_named(step, ids) for step in made.trace],
+        details={"bound": None, "optimality_gap": None} | in_names(made.details, name_of),
+        trace=[in_names(step, name_of) for step in made.trace],
         elapsed_ms=elapsed_ms,
     )
 
@@ -152,40 +149,7 @@ def _quality(snapshot: Snapshot, made: Plan) -> list[float | None]:
 
 def parameters_of(matcher: Matcher) -> dict[str, Any]:
     """A matcher's parameters, the defaults included."""
-    import inspect
-
     return {name: getattr(matcher, name) for name in inspect.signature(type(matcher)).parameters}
-
-
-_TICKET_KEYS: Final = frozenset(
-    {"ticket", "tickets", "leader", "leaders", "members", "anchor", "added", "lead", "follow"}
-)
-"""Keys of details and traces whose values are ticket numbers."""
-
-
-def _named(value: Any, ids: list[str]) -> Any:
-    """Details or a trace with the caller's ids in place of ticket numbers, in plain values that JSON can hold."""
-    if isinstance(value, Mapping):
-        return {str(key): _named_value(str(key), inner, ids) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_named(inner, ids) for inner in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _named_value(key: str, value: Any, ids: list[str]) -> Any:
-    if key == "sides" and isinstance(value, Mapping):
-        return {side: _id(number, ids) for side, number in value.items()}
-    if key == "scores" and isinstance(value, Mapping):
-        return {_id(number, ids): _named(score, ids) for number, score in value.items()}
-    if key in _TICKET_KEYS:
-        return [_id(one, ids) for one in value] if isinstance(value, list | tuple | np.ndarray) else _id(value, ids)
-    return _named(value, ids)
-
-
-def _id(number: Any, ids: list[str]) -> Any:
-    return ids[int(number)] if isinstance(number, int | np.integer) and 0 <= int(number) < len(ids) else number
 
 
 def _with_ids(message: str, ids: list[str]) -> str:

@@ -42,6 +42,10 @@ def _dump_queue(queue: QueueState) -> dict[str, Any]:
         "changed": queue.changed,
         "groups": queue.groups,
         "next_group": queue.next_group,
+        "traits": {name: [[row, *noted] for row, noted in kept.items()] for name, kept in queue.traits.items()},
+        "details": [[number, told] for number, told in queue.details.items()],
+        "notes_sum": str(queue.notes_sum),
+        "active": np.array(list(queue.active.items()), np.int64).reshape(-1, 2),
         "tickets": queue.tickets.dump(),
         "players": queue.players.dump(),
         "proposals": queue.proposals.dump(),
@@ -71,6 +75,10 @@ def _load_queue(state: State, content: dict[str, Any]) -> None:
     queue.version, queue.wave = content["version"], content["wave"]
     queue.last_wave, queue.changed = content["last_wave"], content["changed"]
     queue.groups, queue.next_group = content["groups"], content["next_group"]
+    queue.traits = {n: {row: (ticket, value) for row, ticket, value in kept} for n, kept in content["traits"].items()}
+    queue.details = {number: told for number, told in content["details"]}
+    queue.notes_sum = int(content["notes_sum"])
+    queue.active = {player: seen_ms for player, seen_ms in content["active"].tolist()}
     queue.tickets.load(content["tickets"])
     queue.players.load(content["players"])
     queue.proposals.load(content["proposals"])

@@ -161,4 +161,5 @@ def _wave_finished(state: State, queue: QueueState, flight: Flight, vetted: Vett
         snapshot_sequence=flight.sequence,
         deadline_ms=now_ms + timeout_ms if timeout_ms else 0,
         ends_ms=now_ms + runs_ms if runs_ms and not timeout_ms else 0,
+        details=vetted.details,
     )

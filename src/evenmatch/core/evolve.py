@@ -16,11 +16,26 @@ import numpy as np
 
 from evenmatch.domain import events as ev
 from evenmatch.domain.arrays import Array
-from evenmatch.domain.ticket import FACTS, Cause
+from evenmatch.domain.ticket import Cause
 
 from .claims import add_live, claim, drop_live, release, stop_clock, suspend, wake
 from .hashing import drop_digests, key_digest
-from .state import CANCELLED, EXPIRED, FAILED, FREE, MATCHED, OPEN, OVER, PROPOSED, RUNNING, WAITING, QueueState, State
+from .notes import drop_notes, note_details, note_traits, see_active
+from .state import (
+    CANCELLED,
+    EXPIRED,
+    FAILED,
+    FREE,
+    MATCHED,
+    OPEN,
+    OVER,
+    PLAYER_COLUMNS,
+    PROPOSED,
+    QueueState,
+    RUNNING,
+    State,
+    WAITING,
+)
 from .tables import run_of, spans
 
 _GROUPS_KEPT = 256
@@ -107,8 +122,8 @@ def _joined(state: State, event: ev.TicketsJoined) -> None:
         if not hasattr(queue.players, name):
             queue.players.add_column(name, "f8", np.nan)
         getattr(queue.players, name)[rows_at] = values
-    for name in FACTS:
-        if name not in event.facts:  # an event from before this fact was known; the rows may be used ones
+    for name in queue.players.names:
+        if name not in event.facts and name not in PLAYER_COLUMNS:  # nobody brings it; the rows may be used ones
             getattr(queue.players, name)[rows_at] = np.nan
 
     t.ticket[at] = tickets
@@ -134,6 +149,12 @@ def _joined(state: State, event: ev.TicketsJoined) -> None:
     queue.next_expiry_ms = min(queue.next_expiry_ms, now + min(queue.ticket_ms, queue.heartbeat_ms))
     players = event.player.tolist()
     add_live(state, players, owners)
+    if event.traits:
+        rows = np.arange(queue.players.capacity)[rows_at].tolist()
+        for name, values in event.traits.items():
+            note_traits(queue, name, rows, owners, values)
+    if queue.spec.door.activity_s:
+        see_active(queue, players, now)
     if state.claims:
         for player, ticket in zip(players, owners, strict=True):
             if player in state.claims:
@@ -159,6 +180,8 @@ def _seen(state: State, event: ev.TicketsSeen) -> None:
     slots = state.slots_of(event.ticket)
     queue.tickets.seen_ms[slots] = state.now_ms
     queue.tickets.dirty[slots] = True
+    if queue.spec.door.activity_s:
+        see_active(queue, queue.players.player[queue.player_rows(slots)].tolist(), state.now_ms)
 
 
 def _touch(state: State, queue: QueueState, slots: Array) -> None:
@@ -214,6 +237,7 @@ def _wave_finished(state: State, event: ev.WaveFinished) -> None:
     if not count:
         return
     t.proposal[slots] = per_ticket
+    note_details(queue, event.first_proposal, event.details)
     player_rows = queue.player_rows(slots)
     queue.players.accepted[player_rows] = 0
     p = queue.proposals
@@ -316,6 +340,7 @@ def _forgotten(state: State, event: ev.Forgotten) -> None:
     slots = state.slots_of(event.ticket)
     drop_digests(state, queue, slots)
     t.status[slots] = FREE
+    drop_notes(queue, queue.player_rows(slots).tolist(), event.proposal.tolist())
     queue.player_blocks.give(t.start[slots], t.size[slots])
     queue.ticket_slots.give(slots)
     for ticket in event.ticket.tolist():

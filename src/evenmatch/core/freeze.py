@@ -6,6 +6,7 @@ from evenmatch.domain.arrays import Array
 from evenmatch.domain.snapshot import Snapshot
 
 from .hashing import snapshot_digest
+from .notes import active_population
 from .state import PLAYER_COLUMNS, WAITING, QueueState
 
 
@@ -29,6 +30,12 @@ def freeze(queue: QueueState, now_ms: int) -> tuple[Snapshot, Array]:
         player_start=np.concatenate((np.zeros(1, np.int64), np.cumsum(size))),
         player=queue.players.player[rows],
         facts={name: getattr(queue.players, name)[rows] for name in facts},
+        traits={
+            name: tuple(kept[row][1] if row in kept else None for row in rows.tolist())
+            for name, kept in sorted(queue.traits.items())
+            if kept
+        },
+        active_population=active_population(queue, now_ms),
     )
     for column in (
         snapshot.ticket,

@@ -10,11 +10,13 @@ It is a checksum against our own mistakes and a damaged disk, not against an adv
 """
 
 import hashlib
+from typing import Any
 
 import msgspec
 import numpy as np
 
 from evenmatch.domain.arrays import Array
+from evenmatch.domain.queue import QueueSpec
 
 from .state import FREE, QueueState, State
 
@@ -141,6 +143,12 @@ def _proposals_sum(queue: QueueState) -> list[int]:
     return total
 
 
+def _told(spec: QueueSpec) -> dict[str, Any]:
+    """The rules that differ from the defaults: a rule that is added later does not change the hash of old journals."""
+    defaults = QueueSpec(spec.name)
+    return {name: value for name in spec.__struct_fields__ if (value := getattr(spec, name)) != getattr(defaults, name)}
+
+
 def state_hash(state: State) -> str:
     """32 hexadecimal digits that stand for the whole state."""
     for queue in state.by_index:
@@ -154,7 +162,8 @@ def state_hash(state: State) -> str:
         state.tickets_sum_low & _MASK64,
         str(state.keys_sum & _MASK128),
         [
-            [q.spec, q.version, q.wave, q.last_wave, q.waiting, sorted(q.groups.items()), *_proposals_sum(q)]
+            [_told(q.spec), q.version, q.wave, q.last_wave, q.waiting, sorted(q.groups.items()), *_proposals_sum(q)]
+            + [str(q.notes_sum & _MASK128), list(q.active.items())]
             for q in state.by_index
         ],
         len(state.live),

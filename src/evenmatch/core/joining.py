@@ -11,7 +11,7 @@ import numpy as np
 
 from evenmatch.domain.events import TicketsJoined
 from evenmatch.domain.refusals import Reasons, Refusal
-from evenmatch.domain.ticket import FACT_MAX, FACTS, TicketRequest
+from evenmatch.domain.ticket import FACT_MAX, FACTS, Member, TicketRequest
 
 from .decision import Decision, Outcome
 from .state import QueueState, State
@@ -80,6 +80,13 @@ def _refused(state: State, queue: QueueState, request: TicketRequest, joining: s
         )
     if len(members) > 1 and len({member.player for member in members}) < len(members):
         return Refusal(Reasons.PLAYER_TWICE, "the same player stands in the party more than once")
+    sizes = queue.spec.door.party_sizes
+    if sizes is not None and len(members) not in sizes:
+        return Refusal(
+            Reasons.PARTY_UNSUPPORTED,
+            f"{queue.spec.matcher.name} seats parties of {' or '.join(map(str, sizes))} in {queue.spec.name}, "
+            f"not of {len(members)}",
+        )
     for member in members:
         if not -FACT_MAX <= member.rating <= FACT_MAX:  # true for NaN too
             return Refusal(
@@ -87,12 +94,34 @@ def _refused(state: State, queue: QueueState, request: TicketRequest, joining: s
             )
         if not (0 <= member.ping_ms <= FACT_MAX or math.isnan(member.ping_ms)):
             return Refusal(Reasons.BAD_PING, f"{member.ping_ms} is not a ping: use 0 to {FACT_MAX:g} milliseconds")
+        wrong = _facts_wrong(queue, member)
+        if wrong is not None:
+            return wrong
         if member.player in joining or (member.player in state.live and _waits_in(state, queue, member.player)):
             return Refusal(
                 Reasons.ALREADY_WAITING,
                 f"a player of this party already has a live ticket in {queue.spec.name}: one ticket a player and queue",
             )
     return None
+
+
+def _facts_wrong(queue: QueueState, member: Member) -> Refusal | None:
+    """What the queue's matcher cannot use of a player, or misses."""
+    for name, value in member.facts.items():
+        if name in queue.spec.door.keeps and not -FACT_MAX <= value <= FACT_MAX:  # true for NaN too
+            return Refusal(Reasons.BAD_FACT, f"{name} is {value}: use a number from {-FACT_MAX:g} to {FACT_MAX:g}")
+    for group in queue.spec.door.requires:
+        if not any(_brings(member, name) for name in group):
+            return Refusal(
+                Reasons.MISSING_FACT, f"{queue.spec.matcher.name} needs {' or '.join(group)} of every player"
+            )
+    return None
+
+
+def _brings(member: Member, name: str) -> bool:
+    if name == "ping_ms":
+        return not math.isnan(member.ping_ms)
+    return name == "rating" or name in member.facts or member.traits.get(name) is not None
 
 
 def _waits_in(state: State, queue: QueueState, player: int) -> bool:
@@ -123,6 +152,7 @@ def _event(
     now_ms: int,
 ) -> TicketsJoined:
     members = [member for request in accepted for member in request.members]
+    keeps = queue.spec.door.keeps
     keyed = any(request.key for request in accepted)
     keys = [(r.key >> 64, r.key & 2**64 - 1, r.fingerprint) for r in accepted] if keyed else []
     return TicketsJoined(
@@ -131,8 +161,18 @@ def _event(
         first_ticket=state.next_ticket,
         size=np.array([len(request.members) for request in accepted], np.int16),
         player=np.array([member.player for member in members], np.int64),
-        facts={name: np.array([getattr(member, name) for member in members], np.float64) for name in FACTS},
+        facts={name: np.array([getattr(member, name) for member in members], np.float64) for name in FACTS}
+        | {name: np.array([m.facts.get(name, math.nan) for m in members]) for name in keeps if _any_fact(members, name)},
         groups=tuple(groups),
         group=np.array(group_of if len(groups) > 1 else [], np.int32),
         keys=np.array(keys, np.uint64).reshape(-1, 3),
+        traits={
+            name: [member.traits.get(name) for member in members]
+            for name in keeps
+            if any(name in member.traits for member in members)
+        },
     )
+
+
+def _any_fact(members: list[Member], name: str) -> bool:
+    return any(name in member.facts for member in members)

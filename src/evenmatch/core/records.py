@@ -64,6 +64,7 @@ def _players(queue: QueueState, slot: int) -> list[dict[str, Any]]:
         players.append(
             {"player": int(queue.players.player[row])}
             | {name: None if math.isnan(value) else value for name, value in values.items()}
+            | {name: kept[row][1] for name, kept in queue.traits.items() if row in kept}
         )
     return players
 
@@ -86,6 +87,8 @@ def proposal_record(state: State, proposal: int) -> dict[str, Any] | None:
         "cost": float(p.cost[slot]),
         "quality": None if math.isnan(p.quality[slot]) else float(p.quality[slot]),
     }
+    if proposal in queue.details:
+        record["details"] = queue.details[proposal]
     if p.standing[slot] != FAILED:  # the tickets of a failed one go their own ways
         slots = state.slots_of(tickets)
         record["teams"] = [

@@ -90,6 +90,14 @@ class QueueState:
         """Tickets with status waiting, the suspended ones included."""
         self.groups: dict[str, int] = {}
         self.next_group = 0
+        self.traits: dict[str, dict[int, Any]] = {}
+        """Trait -> player's row -> value, of those who bring one."""
+        self.details: dict[int, dict[str, Any]] = {}
+        """Proposal -> what the matcher said of it."""
+        self.notes_sum = 0
+        """Digest of traits and details, kept up to date."""
+        self.active: dict[int, int] = {}
+        """Player -> when last seen, the longest unseen first; kept where the matcher counts active players."""
         self.tickets = Columns(TICKET_COLUMNS)
         self.ticket_slots = Slots()
         self.players = Columns(PLAYER_COLUMNS | dict.fromkeys(FACTS, "f8"))

@@ -9,13 +9,15 @@ Two questions, both answered for all proposals at once:
    proposal when the queue was given another format meanwhile (I5).
 """
 
+from typing import Any
+
 import msgspec
 import numpy as np
 
 from evenmatch.domain.arrays import Array
-from evenmatch.domain.match import Plan, Reason
+from evenmatch.domain.match import Plan, Reason, in_names
 from evenmatch.domain.refusals import Reasons, Refusal
-from evenmatch.numerics.quality import match_quality, rating_totals, team_means
+from evenmatch.numerics.quality import evenness, match_quality, rating_totals, team_means
 
 from .state import WAITING, QueueState
 from .waves import Flight
@@ -33,6 +35,7 @@ class Vetted(msgspec.Struct, frozen=True, eq=False):
     team_of: Array
     cost: Array
     quality: Array
+    details: tuple[dict[str, Any], ...]
     dropped: int
 
 
@@ -55,9 +58,21 @@ def vet(queue: QueueState, flight: Flight, plan: Plan) -> Vetted | Refusal:
         slots=slots[holds],
         team_of=plan.team_of[holds],
         cost=plan.cost[holds].astype(np.float64),
-        quality=match_quality(means),
+        quality=_quality(plan, holds, means),
+        details=tuple(in_names(told, int) for told, kept in zip(plan.match_details, holds.tolist(), strict=True) if kept)
+        if plan.match_details
+        else (),
         dropped=int((~holds).sum()),
     )
+
+
+def _quality(plan: Plan, holds: Array, means: Array) -> Array:
+    """By the gap that the matcher tells of a match (of sides, say), else by the teams' mean ratings."""
+    gaps = [told.get("gap") for told, kept in zip(plan.match_details, holds.tolist(), strict=True) if kept] \
+        if plan.match_details else [None]
+    if None not in gaps:
+        return evenness(np.array(gaps, np.float64))
+    return match_quality(means)
 
 
 def _broken(flight: Flight, plan: Plan) -> str | None:
@@ -70,6 +85,8 @@ def _broken(flight: Flight, plan: Plan) -> str | None:
         return "rosters, team_of and reasons must be whole numbers"
     if plan.cost.dtype.kind not in "fi" or np.isnan(plan.cost).any():
         return "a cost is not a number"
+    if plan.match_details and len(plan.match_details) != len(rows):
+        return f"{len(plan.match_details)} details for {len(rows)} matches"
     if plan.reasons.shape != (count,):
         return f"{len(plan.reasons)} reasons for {count} tickets"
     form = snapshot.format

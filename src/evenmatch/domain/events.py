@@ -8,7 +8,7 @@ Journals outlive programs: a field may be added with a default; anything else ne
 upcaster (`storage/codec.py`).
 """
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -41,6 +41,8 @@ class TicketsJoined(msgspec.Struct, frozen=True, tag="tickets_joined", eq=False)
     """int32[n], into `groups`; empty = all in the first"""
     keys: Array
     """uint64[n, 3]: idempotency key (high, low) and fingerprint, 0 = none; empty = no ticket has one"""
+    traits: dict[str, list[Any]] = {}
+    """a value a player each, None = not given"""
 
 
 class TicketsSeen(msgspec.Struct, frozen=True, tag="tickets_seen", eq=False):
@@ -94,6 +96,8 @@ class WaveFinished(msgspec.Struct, frozen=True, tag="wave_finished", eq=False):
     """When the ready check lapses; 0 = there is none, and the proposals are matches at once."""
     ends_ms: int
     """When those matches are over for I11; 0 = at once."""
+    details: tuple[dict[str, Any], ...] = ()
+    """What the matcher says of each proposal; empty = nothing."""
 
 
 class WaveAbandoned(msgspec.Struct, frozen=True, tag="wave_abandoned", eq=False):

@@ -1,7 +1,9 @@
 """What a matcher answers: a plan, as arrays, with objects built only when somebody asks."""
 
+import math
+from collections.abc import Callable, Mapping
 from enum import IntEnum
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import numpy as np
@@ -92,3 +94,31 @@ def empty_plan(reasons: Array, width: int) -> Plan:
         cost=np.empty(0),
         reasons=reasons,
     )
+
+
+_TICKET_KEYS: Final = frozenset({"ticket", "tickets", "leader", "leaders", "members", "anchor", "added", "lead", "follow"})
+"""Keys of details and traces whose values are ticket numbers; `sides` and `scores` are tables with such in them."""
+
+
+def in_names(value: Any, name_of: Callable[[int], str]) -> Any:
+    """Details or a trace with names in place of ticket numbers, in plain values that JSON can hold."""
+    if isinstance(value, Mapping):
+        return {str(key): _in_names_under(str(key), inner, name_of) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [in_names(inner, name_of) for inner in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _in_names_under(key: str, value: Any, name_of: Callable[[int], str]) -> Any:
+    def name(number: Any) -> Any:
+        return name_of(int(number)) if isinstance(number, int | np.integer) else number
+
+    if key == "sides" and isinstance(value, Mapping):
+        return {side: name(number) for side, number in value.items()}
+    if key == "scores" and isinstance(value, Mapping):
+        return {name(number): in_names(score, name_of) for number, score in value.items()}
+    if key in _TICKET_KEYS:
+        return [name(one) for one in value] if isinstance(value, list | tuple | np.ndarray) else name(value)
+    return in_names(value, name_of)

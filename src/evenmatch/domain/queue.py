@@ -28,6 +28,10 @@ class Format(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return f"{self.teams}x{self.size}"
 
 
+NO_FORMAT: Final = Format(0, 0)
+"""The format of a snapshot that leaves it to the matcher."""
+
+
 class MatcherSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Which algorithm, with which parameters."""
 
@@ -67,6 +71,19 @@ class MatchSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How long a match claims its players when nobody reports it over; 0 = it is over the moment it is made (I11)."""
 
 
+class DoorSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a queue's matcher needs of those who join. Not written by hand: the matcher says it."""
+
+    party_sizes: tuple[int, ...] | None = None
+    """Parties that can be seated; None = any up to a team."""
+    keeps: tuple[str, ...] = ()
+    """Facts and traits that are kept beside rating and ping, such as `ratings.bw` or `region`."""
+    requires: tuple[tuple[str, ...], ...] = ()
+    """Facts that every player must bring; of each group, one is enough."""
+    activity_s: float = 0.0
+    """Players count as active for so long after they were seen; 0 = not counted."""
+
+
 class QueueSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All rules of one queue."""
 
@@ -79,6 +96,7 @@ class QueueSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     match: MatchSpec = MatchSpec()
     require_equal: tuple[str, ...] = ()
     """Ticket attributes that all tickets of a match must share."""
+    door: DoorSpec = DoorSpec()
 
 
 def rule_broken(spec: QueueSpec) -> tuple[str, str] | None:

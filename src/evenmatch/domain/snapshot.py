@@ -4,13 +4,15 @@ A snapshot is a copy: whatever happens to the queue while a matcher thinks canno
 ticket in their own columns; the players of row r are `player_start[r] : player_start[r + 1]`.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import ArrayLike
 
 from evenmatch.domain.arrays import Array
-from evenmatch.domain.queue import Format
+from evenmatch.domain.queue import NO_FORMAT, Format
 
 
 class Snapshot(msgspec.Struct, frozen=True, eq=False):
@@ -40,6 +42,36 @@ class Snapshot(msgspec.Struct, frozen=True, eq=False):
     str), `profile.FEATURE` of categorical features (str)."""
     active_population: int | None = None
     """Players seen lately, waiting or not; None = not known."""
+
+    @classmethod
+    def from_columns(
+        cls,
+        *,
+        rating: ArrayLike | None = None,
+        ping_ms: ArrayLike | None = None,
+        waited_ms: ArrayLike | None = None,
+        misses: ArrayLike | None = None,
+        ratings: Mapping[str, ArrayLike] | None = None,
+        profile: Mapping[str, ArrayLike] | ArrayLike | None = None,
+        ids: Sequence[str] | None = None,
+        format: Format = NO_FORMAT,
+        active_population: int | None = None,
+    ) -> "Snapshot":
+        """A snapshot of single players, a row each, from columns of equal length; every one may be left out.
+
+        `ratings` has a column a side, NaN = can't play that side. `profile` has a column a feature: a mapping of names
+        to columns, or a matrix (rows x features) whose features are called x0, x1, ... `ids` settle ties by code point;
+        without them the row number does. Without `format` a matcher plays its own. Rows of a plan refer to the
+        columns as given. Raises ValueError that names the column.
+        """
+        from .columns import columns_of
+
+        return cls(
+            format=format,
+            now_ms=0,
+            active_population=active_population,
+            **columns_of(rating, ping_ms, waited_ms, misses, ratings, profile, ids),
+        )
 
     def __len__(self) -> int:
         return len(self.ticket)

@@ -10,7 +10,7 @@ Without a ready check a wave leads from waiting straight to matched.
 
 import math
 from enum import IntEnum
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -68,6 +68,10 @@ class Member(msgspec.Struct, frozen=True, gc=False):
     player: int
     rating: float = RATING_DEFAULT
     ping_ms: float = math.nan
+    facts: dict[str, float] = {}
+    """Further numbers, such as `ratings.bw`; a queue keeps those that its matcher reads."""
+    traits: dict[str, Any] = {}
+    """What is not a number, such as `region`; likewise."""
 
 
 class TicketRequest(msgspec.Struct, frozen=True):

@@ -100,7 +100,7 @@ class Buckets:
 
     def plan(self, snapshot: Snapshot, *, seed: int = 0, trace: bool = False) -> Plan:  # noqa: ARG002 nothing is random
         """The pairs in the order of their seekers; the seeker is the first team."""
-        require_seatable(self, snapshot)
+        snapshot = require_seatable(self, snapshot)
         order = snapshot.canonical_order()
         bucket, limit = self._columns(snapshot)
         grown = snapshot.waited_ms // milliseconds(self.growth_s)
@@ -121,7 +121,7 @@ class Buckets:
 
     def next_change_ms(self, snapshot: Snapshot) -> int | None:
         """The moment when a ticket may newly take another, if nobody comes or goes; None = never."""
-        require_seatable(self, snapshot)
+        snapshot = require_seatable(self, snapshot)
         bucket, limit = self._columns(snapshot)
         growth_ms, reciprocity = milliseconds(self.growth_s), _exactly(self.reciprocity)
         after = next_acceptable_ms(

@@ -102,7 +102,7 @@ class Cinder:
 
     def plan(self, snapshot: Snapshot, *, seed: int = 0, trace: bool = False) -> Plan:  # noqa: ARG002 nothing is random
         """The matches in order of selection; the earlier lobby of each is the first team."""
-        require_seatable(self, snapshot)
+        snapshot = require_seatable(self, snapshot)
         order = snapshot.canonical_order()
         lobbies = self.lobbies(snapshot.take(order))
         pairs = best_pairs(lobbies) if self.mode == "best" else first_pairs(lobbies)

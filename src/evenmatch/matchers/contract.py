@@ -23,11 +23,12 @@ is linear in tickets and seats, without a Python loop over either.
 from collections.abc import Iterator
 from typing import Any, ClassVar, Final, Protocol
 
+import msgspec
 import numpy as np
 
 from evenmatch.domain.arrays import Array
 from evenmatch.domain.match import Plan, Reason
-from evenmatch.domain.queue import Format
+from evenmatch.domain.queue import NO_FORMAT, DoorSpec, Format
 from evenmatch.domain.snapshot import Snapshot
 from evenmatch.errors import MatcherError
 from evenmatch.matchers.cost import match_cost
@@ -36,11 +37,14 @@ __all__ = [
     "Matcher",
     "cannot_seat",
     "check_plan",
+    "door",
     "next_change_ms",
+    "own_format",
     "plan_from_matches",
     "plan_wave",
     "require_seatable",
     "wave_next_change_ms",
+    "with_format",
 ]
 
 
@@ -77,8 +81,27 @@ def cannot_seat(matcher: Matcher, form: Format, party: int) -> str | None:
     return answer
 
 
-def require_seatable(matcher: Matcher, snapshot: Snapshot) -> None:
-    """Raise MatcherError if the matcher can't play the snapshot's format, or can't seat one of its tickets."""
+def own_format(matcher: Matcher) -> Format:
+    """The format a matcher plays when none is named."""
+    for parameter in ("lobby_size", "session_size"):
+        if hasattr(matcher, parameter):
+            return Format(1, getattr(matcher, parameter))
+    return Format(2, 1)
+
+
+def with_format(matcher: Matcher, snapshot: Snapshot) -> Snapshot:
+    """The snapshot, with the matcher's own format where it names none."""
+    if snapshot.format != NO_FORMAT:
+        return snapshot
+    return msgspec.structs.replace(snapshot, format=own_format(matcher))
+
+
+def require_seatable(matcher: Matcher, snapshot: Snapshot) -> Snapshot:
+    """The snapshot, in the matcher's own format where it names none.
+
+    Raises MatcherError if the matcher can't play the snapshot's format, or can't seat one of its tickets.
+    """
+    snapshot = with_format(matcher, snapshot)
     size, form = snapshot.size, snapshot.format
     for party in np.unique(size).tolist():
         if (why := cannot_seat(matcher, form, party)) is not None:
@@ -88,6 +111,26 @@ def require_seatable(matcher: Matcher, snapshot: Snapshot) -> None:
         whys = [cannot_seat(matcher, form, party) for party in range(1, form.size + 1)]
         if None not in whys:
             raise MatcherError(f"{matcher.name}: {whys[0]}")
+    return snapshot
+
+
+def door(matcher: Matcher, form: Format) -> DoorSpec:
+    """What a queue with this matcher and format asks of those who join.
+
+    A matcher that reads more than rating and ping says so by `keeps` (names of facts and traits); one that can't plan
+    without some of them by `requires` (groups of names, one of each group is enough). Raises MatcherError for a format
+    that the matcher can't play.
+    """
+    whys = [cannot_seat(matcher, form, party) for party in range(1, form.size + 1)]
+    if None not in whys:
+        raise MatcherError(f"{matcher.name}: {whys[0]}")
+    sizes = tuple(party for party, why in enumerate(whys, 1) if why is None)
+    return DoorSpec(
+        party_sizes=None if len(sizes) == form.size else sizes,
+        keeps=tuple(getattr(matcher, "keeps", ())),
+        requires=tuple(tuple(group) for group in getattr(matcher, "requires", ())),
+        activity_s=60.0 * float(getattr(matcher, "activity_minutes", 0.0)),
+    )
 
 
 def plan_wave(matcher: Matcher, snapshot: Snapshot, *, seed: int = 0, trace: bool = False) -> Plan:

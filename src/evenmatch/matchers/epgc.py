@@ -98,7 +98,7 @@ class Epgc:
 
     def plan(self, snapshot: Snapshot, *, seed: int = 0, trace: bool = False) -> Plan:  # noqa: ARG002 nothing is random
         """The lobbies tier by tier from the lowest, in the order they were found; teams in order of selection."""
-        require_seatable(self, snapshot)
+        snapshot = require_seatable(self, snapshot)
         order = snapshot.canonical_order()
         ping = _pings(snapshot)[order]
         wait = snapshot.waited_ms[order]

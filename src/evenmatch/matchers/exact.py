@@ -30,7 +30,7 @@ from evenmatch.domain.arrays import Array
 from evenmatch.domain.match import Plan, Reason
 from evenmatch.domain.queue import Format
 from evenmatch.domain.snapshot import Snapshot
-from evenmatch.matchers.contract import plan_from_matches
+from evenmatch.matchers.contract import plan_from_matches, with_format
 from evenmatch.matchers.cost import match_cost
 from evenmatch.matchers.parameters import whole_number
 from evenmatch.numerics.quality import rating_totals
@@ -50,6 +50,7 @@ class Exact:
 
     def plan(self, snapshot: Snapshot, *, seed: int = 0, trace: bool = False) -> Plan:  # noqa: ARG002 nothing is random
         """The matches in the order of their earliest tickets."""
+        snapshot = with_format(self, snapshot)
         order = snapshot.canonical_order()
         order = order[snapshot.size[order] <= snapshot.format.size]
         pool = order[: self.pool_max]

@@ -40,7 +40,7 @@ from evenmatch.domain.arrays import Array
 from evenmatch.domain.match import Plan, Reason
 from evenmatch.domain.queue import Format
 from evenmatch.domain.snapshot import Snapshot
-from evenmatch.matchers.contract import plan_from_matches
+from evenmatch.matchers.contract import plan_from_matches, with_format
 from evenmatch.matchers.fitting import Filling, Fitter
 
 __all__ = ["FirstCome"]
@@ -54,6 +54,7 @@ class FirstCome:
 
     def plan(self, snapshot: Snapshot, *, seed: int = 0, trace: bool = False) -> Plan:  # noqa: ARG002 nothing is random
         """The matches in the order of their anchors."""
+        snapshot = with_format(self, snapshot)
         size = snapshot.size
         order = snapshot.canonical_order()
         in_order = size[order]

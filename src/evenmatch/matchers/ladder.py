@@ -193,7 +193,7 @@ class Ladder:
 
     def plan(self, snapshot: Snapshot, *, seed: int = 0, trace: bool = False) -> Plan:
         """The matches of one wave; `details` holds its statistics, `trace` the eight stages on request."""
-        require_seatable(self, snapshot)
+        snapshot = require_seatable(self, snapshot)
         wave = self._wave(snapshot)
         account = Account(tuple(self.sides), snapshot.ticket[wave.order], wanted=trace)
         parts = partition(wave.first, wave.second)

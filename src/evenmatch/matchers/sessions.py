@@ -82,7 +82,7 @@ def plan_sessions(
     matcher: SessionMatcher, snapshot: Snapshot, picks: Picks, *, seed: int, trace: bool, proven: bool = False
 ) -> Plan:
     """The sessions in the order of their leaders; `proven` says that no picks have a smaller total weight."""
-    require_seatable(matcher, snapshot)
+    snapshot = require_seatable(matcher, snapshot)
     order = snapshot.canonical_order()
     ordered = snapshot.take(order)
     leaders, members = elected(len(order), matcher.session_size, matcher.leaders, seed)

@@ -1,16 +1,57 @@
 """What clients send, as msgspec reads it; a player has the same shape on the way in and on the way out."""
 
+from typing import Any
+
 import msgspec
 
 from evenmatch.domain.ticket import RATING_DEFAULT
 
 
 class Player(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """A player of a party."""
+    """A player of a party. What is left out of the last five is left out of answers too."""
 
     id: str
     rating: float = RATING_DEFAULT
     ping_ms: float | None = None
+    ratings: dict[str, float] | msgspec.UnsetType = msgspec.UNSET
+    """A rating for each side that the player can play."""
+    profile: dict[str, float | str] | msgspec.UnsetType = msgspec.UNSET
+    region: str | None | msgspec.UnsetType = msgspec.UNSET
+    vetoed_maps: list[str] | msgspec.UnsetType = msgspec.UNSET
+    roles: list[str] | msgspec.UnsetType = msgspec.UNSET
+
+
+def facts_and_traits(player: Player) -> tuple[dict[str, float], dict[str, Any]]:
+    """What a player brings beside rating and ping, as the engine names it: numbers, and the rest."""
+    facts: dict[str, float] = {}
+    traits: dict[str, Any] = {}
+    if player.ratings:
+        facts = {f"ratings.{side}": rating for side, rating in player.ratings.items()}
+    if player.profile:
+        for name, value in player.profile.items():
+            if isinstance(value, str):
+                traits[f"profile.{name}"] = value
+            else:
+                facts[f"profile.{name}"] = value
+    for name in ("region", "vetoed_maps", "roles"):
+        value = getattr(player, name)
+        if value:
+            traits[name] = value
+    return facts, traits
+
+
+def player_of(name: str, record: dict[str, Any]) -> Player:
+    """A player as a record of the engine tells of one."""
+    more: dict[str, Any] = {}
+    for key, value in record.items():
+        group, _, rest = key.partition(".")
+        if value is None or key in ("player", "rating", "ping_ms"):
+            continue
+        if rest:
+            more.setdefault(group, {})[rest] = value
+        else:
+            more[key] = value
+    return Player(name, record["rating"], record["ping_ms"], **more)
 
 
 class TicketBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):

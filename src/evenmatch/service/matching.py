@@ -125,7 +125,14 @@ class Worker:
                 layout.append((name, column.dtype.str, len(column), offset))
                 offset += column.nbytes
             bare = msgspec.structs.replace(effect, snapshot=None)
-            pipe.send((bare, effect.snapshot.format, effect.snapshot.now_ms, memory.name, layout))
+            snapshot = effect.snapshot
+            rest = {
+                "format": snapshot.format,
+                "now_ms": snapshot.now_ms,
+                "traits": snapshot.traits,
+                "active_population": snapshot.active_population,
+            }
+            pipe.send((bare, rest, memory.name, layout))
             patience_s = (effect.deadline_ms - effect.snapshot.now_ms) / 1000
             if not pipe.poll(patience_s):
                 raise TimeoutError(f"no plan within {patience_s:g} s; its worker was killed")
@@ -167,16 +174,16 @@ def _serve(pipe: Connection) -> None:
     """The worker process: plan what comes until the pipe closes."""
     while True:
         try:
-            effect, form, now_ms, name, layout = pipe.recv()
+            effect, rest, name, layout = pipe.recv()
         except (EOFError, KeyboardInterrupt):
             return
         try:
-            pipe.send(_planned_apart(effect, form, now_ms, name, layout))
+            pipe.send(_planned_apart(effect, rest, name, layout))
         except Exception as error:
             pipe.send(f"{type(error).__name__}: {error}")
 
 
-def _planned_apart(effect: RunMatcher, form: Any, now_ms: int, name: str, layout: list[Any]) -> dict[str, Any]:
+def _planned_apart(effect: RunMatcher, rest: dict[str, Any], name: str, layout: list[Any]) -> dict[str, Any]:
     memory = SharedMemory(name=name)
     try:
         assert memory.buf is not None
@@ -188,7 +195,8 @@ def _planned_apart(effect: RunMatcher, form: Any, now_ms: int, name: str, layout
     facts = {column.removeprefix("fact:"): columns.pop(column) for column in list(columns) if ":" in column}
     for column in (*columns.values(), *facts.values()):
         column.flags.writeable = False
-    snapshot = Snapshot(format=form, now_ms=now_ms, facts=facts, **columns)
+    fields: dict[str, Any] = {**columns, **rest}
+    snapshot = Snapshot(facts=facts, **fields)
     answer = planned(msgspec.structs.replace(effect, snapshot=snapshot))
     assert answer.plan is not None
     return {

@@ -12,12 +12,13 @@ import numpy as np
 from evenmatch.core.engine import Engine
 from evenmatch.core.records import match_record, proposal_record, ticket_record
 from evenmatch.domain.ids import match_id, proposal_id, ticket_id
+from evenmatch.domain.match import in_names
 from evenmatch.domain.queue import QueueSpec
 from evenmatch.domain.refusals import Reasons, Refusal
 from evenmatch.domain.ticket import Status
 from evenmatch.storage.protocol import Journal
 
-from .bodies import Player
+from .bodies import Player, player_of
 from .directory import Directory
 
 
@@ -58,6 +59,8 @@ class MatchView(msgspec.Struct, frozen=True):
     """Predicted evenness, 0 to 1; null where there is one team only."""
     cost: float
     """What the matcher minimised; lower is better."""
+    details: dict[str, Any] = {}
+    """What else the matcher says of it, such as the map."""
 
 
 class TicketView(msgspec.Struct, frozen=True):
@@ -186,12 +189,13 @@ class Views:
             teams=[TeamView([p.id for party in team for p in party.players], team) for team in teams],
             quality=record["quality"],
             cost=record["cost"],
+            details=in_names(record.get("details", {}), ticket_id),
         )
 
     def _players(self, parties: list[list[dict[str, Any]]]) -> list[list[Player]]:
         names = self.directory.names([player["player"] for party in parties for player in party])
         return [
-            [Player(names[player["player"]], player["rating"], player["ping_ms"]) for player in party]
+            [player_of(names[player["player"]], player) for player in party]
             for party in parties
         ]
 
