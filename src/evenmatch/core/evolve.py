@@ -20,7 +20,7 @@ from evenmatch.domain.ticket import FACTS, Cause
 
 from .claims import add_live, claim, drop_live, release, stop_clock, suspend, wake
 from .hashing import drop_digests, key_digest
-from .state import CANCELLED, EXPIRED, FAILED, FREE, MATCHED, OPEN, OVER, PROPOSED, RUNNING, WAITING, QueueState, State
+from .state import CANCELLED, FAILED, FREE, MATCHED, OPEN, OVER, PROPOSED, RUNNING, WAITING, QueueState, State
 from .tables import run_of, spans
 
 _GROUPS_KEPT = 256
@@ -183,7 +183,7 @@ def _gone(state: State, event: ev.TicketsGone) -> None:
     slots = state.slots_of(event.ticket)
     cause = Cause(event.cause)
     _touch(state, queue, slots)
-    _finish(state, queue, slots, CANCELLED if cause is Cause.LEFT else EXPIRED, cause)
+    _finish(state, queue, slots, cause.status, cause)
 
 
 def _wave_finished(state: State, event: ev.WaveFinished) -> None:

@@ -111,7 +111,12 @@ def _group(queue: QueueState, request: TicketRequest) -> str | Refusal:
             f"give attributes.{missing[0]} a value",
         )
     # The names are part of it: when the rules change, a ticket of the old ones must not meet one of the new by chance.
-    return msgspec.json.encode({name: request.attributes[name] for name in sorted(required)}).decode()
+    return msgspec.json.encode({name: _one_number(request.attributes[name]) for name in sorted(required)}).decode()
+
+
+def _one_number(value: str | int | float | bool) -> str | int | float | bool:
+    """1.0 as 1: clients of different languages write the same number differently."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _event(
