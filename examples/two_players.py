@@ -60,4 +60,8 @@ async def main(server: str) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1].rstrip("/") if len(sys.argv) > 1 else "http://127.0.0.1:8750"))
+    where = sys.argv[1].rstrip("/") if len(sys.argv) > 1 else "http://127.0.0.1:8750"
+    try:
+        asyncio.run(main(where))
+    except OSError as error:  # urllib's errors are OSErrors too
+        sys.exit(f"no evenmatch answers at {where} ({error}): start one with `make serve`")

@@ -191,7 +191,7 @@ def test_the_toml_of_the_readme_is_right_and_shows_every_key() -> None:
 
 
 def test_the_quick_start_is_what_the_server_prints(capsys: pytest.CaptureFixture[str]) -> None:
-    _greet("http://127.0.0.1:8750", config.builtin(), Settings())
+    _greet("http://127.0.0.1:8750", config.builtin()[0], list(config.builtin()), Settings())
     printed = [line.strip() for line in capsys.readouterr().out.splitlines() if line.strip().startswith("curl ")]
     blocks = fences(ROOT / "README.md", "")
     assert blocks[0].splitlines() == ["make serve", "make test"]

@@ -7,11 +7,10 @@ import inspect
 import math
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
-import numpy as np
 
 from evenmatch.domain.match import Plan, Reason, in_names
 from evenmatch.domain.queue import SEATS_MAX, Format

@@ -11,7 +11,9 @@ import msgspec
 from evenmatch.core.checkpoint import dump, load
 from evenmatch.core.evolve import evolve
 from evenmatch.core.hashing import state_hash
+from evenmatch.core.records import Departures, departures
 from evenmatch.core.state import State
+from evenmatch.domain.events import Forgotten
 from evenmatch.errors import JournalDamaged
 from evenmatch.storage.codec import decode_content, encode_content
 from evenmatch.storage.protocol import Checkpoint, Journal
@@ -60,6 +62,8 @@ class Verified(msgspec.Struct, frozen=True):
     events: int
     first_sequence: int
     checkpoints: int
+    unrecorded: int
+    """Finished tickets and matches that the read tables do not have; in an archive, all of them."""
 
 
 def verify(journal: SqliteJournal, progress: Callable[[int], None] = lambda _: None) -> Verified:
@@ -76,17 +80,34 @@ def verify(journal: SqliteJournal, progress: Callable[[int], None] = lambda _: N
             raise JournalDamaged(f"{journal.path} begins at {first}, but has no checkpoint for what came before")
         state = restore(base)
     waiting = [c for c in checkpoints if c.sequence >= state.sequence]
-    proved = 0
+    proved = unrecorded = 0
     for sequence, event in journal.read(state.sequence):
         proved += _prove(state, waiting)
         if sequence != state.sequence + 1:
             raise JournalDamaged(f"event {state.sequence + 1} is missing: the journal goes on at {sequence}")
+        if isinstance(event, Forgotten):
+            unrecorded += _prove_records(journal, departures(state, event))
         evolve(state, event)
         progress(sequence)
     proved += _prove(state, waiting)
     if waiting:
         raise JournalDamaged(f"the checkpoint at {waiting[0].sequence} lies beyond the journal's end")
-    return Verified(state_hash(state), state.sequence - first + 1, first, proved)
+    return Verified(state_hash(state), state.sequence - first + 1, first, proved, unrecorded)
+
+
+def _prove_records(journal: SqliteJournal, left: Departures) -> int:
+    """What the read tables say of finished tickets and matches must be what the events led to; counts the missing."""
+    missing = 0
+    for kind, rows, recorded in (
+        ("ticket", left.tickets, journal.finished_ticket),
+        ("match", left.matches, journal.finished_match),
+    ):
+        for number, record in rows:
+            found = recorded(number)
+            missing += found is None
+            if found is not None and found != record:
+                raise JournalDamaged(f"{journal.path}: the record of {kind} {number} is not what its events led to")
+    return missing
 
 
 def _prove(state: State, waiting: list[Checkpoint]) -> int:

@@ -1,6 +1,7 @@
 """The only place that chooses the real clock, journal, matchers and transport."""
 
 import asyncio
+import errno
 import gc
 import logging
 import signal
@@ -53,13 +54,18 @@ def listen(settings: Settings) -> socket.socket:
         )
     except OSError as error:
         raise PortTaken(
-            f"cannot listen on {settings.host}:{settings.port}: {error.strerror}. "
-            "Is another server running there? Stop it, or choose another --port"
+            f"cannot listen on {settings.host}:{settings.port}: {error.strerror}. {_hint(error)}"
         ) from error
 
 
-def serve(settings: Settings, specs: Iterable[QueueSpec], started: Callable[[str], None]) -> None:
-    """Run the server until it is told to stop; `started` is called with its URL."""
+def _hint(error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return "Another server is running there: stop it, or choose another --port"
+    return "Choose an address of this machine with --host, and a port that may be used with --port"
+
+
+def serve(settings: Settings, specs: Iterable[QueueSpec], started: Callable[[str, list[QueueSpec]], None]) -> None:
+    """Run the server until it is told to stop; `started` is called with its URL and all its open queues."""
     _log_to_stderr()
     listening = listen(settings)
     journal = SqliteJournal(settings.db)
@@ -91,7 +97,8 @@ def serve(settings: Settings, specs: Iterable[QueueSpec], started: Callable[[str
 
     app.runner.fatal = stale
     host, port = listening.getsockname()[:2]
-    started(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
+    url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    started(url, [queue.spec for queue in app.runner.engine.state.by_index])
     with asyncio.Runner(loop_factory=_loop) as runner:
         runner.run(server.serve(sockets=[listening]))
 

@@ -207,6 +207,14 @@ class Model:
         """Why a ticket that is not in the state can't be used."""
         return Reasons.TICKET_GONE if 0 < number < self.next_ticket else Reasons.UNKNOWN_TICKET
 
+    def reopen(self, name: str, spec: QueueSpec, now_ms: int) -> None:
+        """A queue gets new rules: whoever waits and could not have joined under them has to go."""
+        regrouped = sorted(spec.require_equal) != sorted(self.queues[name].spec.require_equal)
+        for ticket in [t for t in self.tickets.values() if t.queue == name and t.status == "waiting"]:
+            if regrouped or len(ticket.players) > spec.format.size:
+                self.finish(ticket, "cancelled", "rules_changed", now_ms)
+        self.queues[name].spec = spec
+
     def leave(self, number: int, now_ms: int) -> Reasons | None:
         """A ticket is withdrawn."""
         ticket = self.tickets.get(number)

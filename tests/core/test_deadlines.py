@@ -45,6 +45,8 @@ def test_a_heartbeat_passes_over_tickets_that_are_not_live_unless_it_is_strict()
     stage = Stage(DUEL, QUICK)
     here, other, gone = stage.join("duel", 1), stage.join("quick", 1), stage.join("duel", 2)
     stage.do(cmd.Leave(gone))
+    assert kinds(stage.do(heartbeat(gone, here))) == []  # heard of in this very moment, by joining
+    stage.tick(1)
     assert kinds(stage.do(heartbeat(gone, 99))) == []
     events = stage.do(heartbeat(gone, here, 99, other)).events
     assert [event.ticket.tolist() for event in events if isinstance(event, ev.TicketsSeen)] == [[here], [other]]

@@ -152,7 +152,7 @@ def test_any_change_of_any_event_changes_the_hash(moves: list[Move]) -> None:
         true = hash_after(state, event)
         for name in event.__struct_fields__:
             value = getattr(event, name)
-            empty = isinstance(value, np.ndarray | tuple) and not len(value)
+            empty = isinstance(value, np.ndarray | tuple | dict) and not len(value)
             without_proposals = isinstance(event, ev.WaveFinished) and not len(event.roster)
             if name in _UNTOLD or empty or (without_proposals and name in _OF_PROPOSALS):
                 continue

@@ -103,7 +103,7 @@ class EngineMachine(RuleBasedStateMachine):
         spec: QueueSpec = msgspec.structs.replace(next(s for s in SPECS if s.name == name), **changes)
         self.agree(cmd.OpenQueue(spec))
         if name in self.model.queues:
-            self.model.queues[name].spec = spec
+            self.model.reopen(name, spec, self.now_ms)
         else:
             self.model.queues[name] = Queue(spec)
 

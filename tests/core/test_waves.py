@@ -291,14 +291,22 @@ def test_a_queue_can_be_given_larger_and_smaller_formats_with_proposals_open() -
     stage.accept_all(large)
 
 
-def test_a_party_that_no_longer_fits_waits_on_with_its_reason() -> None:
+def test_a_party_that_no_longer_fits_has_to_go() -> None:
     stage = Stage(LONG)
     party = stage.join("long", 1, 2)
     stage.do(cmd.OpenQueue(msgspec.structs.replace(LONG, format=Format(2, 1))))
     for player in (3, 4):
         stage.join("long", player)
     assert len(stage.wave("long")) == 1
-    assert stage.engine.reasons("long") == (1, {party: Reason.PARTY_TOO_LARGE})
+    assert (stage.told(party, "status"), stage.told(party, "cause")) == ("cancelled", "rules_changed")
+
+
+def test_tickets_that_wait_go_when_other_attributes_must_be_shared() -> None:
+    stage = Stage(LONG)
+    before = [stage.join("long", player) for player in (1, 2, 3)]
+    stage.do(cmd.OpenQueue(msgspec.structs.replace(LONG, require_equal=("region",))))
+    assert {stage.told(ticket, "cause") for ticket in before} == {"rules_changed"}
+    assert stage.order("long") == []
 
 
 @pytest.mark.parametrize("how", sorted(BAD_PLANS))

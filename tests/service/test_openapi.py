@@ -203,7 +203,7 @@ def test_every_refusal_is_a_documented_problem(document: dict[str, Any]) -> None
                     assert (int(status), problem["title"]) == known[problem["reason"]]
                     seen.add(problem["reason"])
     # Refusals of commands that HTTP does not offer, or that stand for any path, are the only ones left out.
-    internal = {"wave_closed", "match_over", "bad_spec", "bad_plan", "not_found", "method_not_allowed", "stopping"}
+    internal = {"wave_closed", "match_over", "bad_spec", "bad_plan", "not_found", "method_not_allowed"}
     assert set(known) - seen == internal
 
 

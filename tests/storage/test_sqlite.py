@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from evenmatch.core.evolve import evolve
 from evenmatch.core.hashing import state_hash
+from evenmatch.core.records import Departures, departures
 from evenmatch.core.state import State
 from evenmatch.domain import events as ev
 from evenmatch.errors import (
@@ -35,10 +36,14 @@ def written(path: Path, *, checkpoints: bool = True) -> Walk:
     with SqliteJournal(path) as journal:
         for number, events in enumerate(walk.commits):
             names = [(number + 1, f"player {number}")]
-            records = [(number + 1, {"wave": number})]
-            journal.append(Commit(state.sequence + 1, 0, events, names, records, records, records))
+            attributes = [(number + 1, {"wave": number})]
+            first, left = state.sequence + 1, Departures([], [])
             for event in events:
+                if isinstance(event, ev.Forgotten):
+                    gone = departures(state, event)
+                    left = Departures(left.tickets + gone.tickets, left.matches + gone.matches)
                 evolve(state, event)
+            journal.append(Commit(first, 0, events, names, attributes, left.tickets, left.matches))
             if checkpoints and number % 5 == 4:
                 journal.save_checkpoint(checkpoint_of(state))
     return walk
@@ -592,3 +597,18 @@ def test_a_copy_of_a_closed_journal_is_the_journal(path: Path) -> None:
     shutil.copy(path, copy)
     with SqliteJournal(copy) as journal:
         assert state_hash(recover(journal)) == walk.hashes[-1]
+
+
+@pytest.mark.parametrize("table", ["tickets", "matches"])
+def test_verify_finds_a_record_that_was_altered(path: Path, table: str) -> None:
+    written(path)
+    key = "ticket" if table == "tickets" else "match"
+    with sqlite3.connect(path) as db:
+        changed = db.execute(
+            f"UPDATE {table} SET body = json_set(body, '$.queue', 'elsewhere') WHERE {key} = "
+            f"(SELECT min({key}) FROM {table})"
+        ).rowcount
+    db.close()
+    assert changed == 1
+    with SqliteJournal(path, read_only=True) as journal, pytest.raises(JournalDamaged, match="the record of"):
+        verify(journal)

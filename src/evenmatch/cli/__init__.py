@@ -26,6 +26,11 @@ app.command(
     "evenmatch.cli.watch:watch", name="watch", help="Follow tickets over their WebSockets until their story is over."
 )
 app.command("evenmatch.cli.plan:plan", name="plan", help="Run one wave over a file of tickets, with no server.")
+app.command(
+    "evenmatch.cli.reproduce:reproduce",
+    name="reproduce",
+    help="Run the documents' tables, examples, claims and experiments again, theirs beside ours.",
+)
 app.command(journal)
 journal.command("evenmatch.cli.journal:show", name="show", help="Print a journal's events, one a line.")
 journal.command(

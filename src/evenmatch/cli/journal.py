@@ -86,6 +86,8 @@ def verify(path: Path, *, json_output: Annotated[bool, Parameter(name="--json")]
     print(f"state hash   {found.hash}")
     print(f"events       {found.events:,} (from sequence {found.first_sequence:,})")
     print(f"checkpoints  {found.checkpoints} proved")
+    if found.unrecorded:
+        print(f"read tables  {found.unrecorded:,} finished tickets or matches are missing (in an archive, all are)")
 
 
 def archive(path: Path, target: Path) -> None:

@@ -1,6 +1,8 @@
 """evenmatch serve: run the live server."""
 
 import os
+import shutil
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -38,14 +40,13 @@ def serve(
     given = {"db": db, "host": host, "port": port}
     settings = msgspec.structs.replace(settings, **{key: value for key, value in given.items() if value is not None})
     specs = config.builtin() if config_file is None else config.load(config_file)
-    wiring.serve(settings, specs, lambda url: _greet(url, specs, settings))
+    wiring.serve(settings, specs, lambda url, opened: _greet(url, specs[0], opened, settings))
 
 
-def _greet(url: str, specs: tuple[QueueSpec, ...], settings: Settings) -> None:
+def _greet(url: str, queue: QueueSpec, opened: list[QueueSpec], settings: Settings) -> None:
     console = Console(highlight=False, soft_wrap=True)
-    queue = specs[0]
     console.print(f"[bold green]evenmatch[/] is at [bold]{escape(url)}[/]  (documentation: {escape(url)}/docs)")
-    for spec in specs:
+    for spec in opened:
         check = f"ready check {spec.ready_check.timeout_s:g} s" if spec.ready_check else "no ready check"
         console.print(
             f"  queue [cyan]{escape(spec.name)}[/]: {spec.format}, {escape(spec.matcher.name)}, "
@@ -59,4 +60,12 @@ def _greet(url: str, specs: tuple[QueueSpec, ...], settings: Settings) -> None:
         body = f'{{"players": [{{"id": "{name}", "rating": {rating}}}]{attributes if queue.require_equal else ""}}}'
         console.print(f"  [green]curl {escape(url)}/v1/queues/{queue.name}/tickets -d '{escape(body)}'[/]")
     console.print("and see them get their match over a WebSocket (--accept answers the ready check for them):")
-    console.print(f"  [green]evenmatch watch TICKET TICKET --accept --url {escape(url)}[/]\n")
+    console.print(f"  [green]{_command()} watch TICKET TICKET --accept --url {escape(url)}[/]\n")
+
+
+def _command() -> str:
+    """How to call evenmatch from the folder the server was started in."""
+    here = Path(sys.argv[0])
+    if shutil.which("evenmatch") or here.name != "evenmatch":
+        return "evenmatch"
+    return str(here.relative_to(Path.cwd())) if here.is_absolute() and here.is_relative_to(Path.cwd()) else str(here)

@@ -3,6 +3,7 @@
 import json
 import sys
 import threading
+import time
 import urllib.error
 import urllib.request
 from typing import Annotated, Any
@@ -12,8 +13,6 @@ from rich.console import Console
 from rich.markup import escape
 from websockets.exceptions import ConnectionClosed, WebSocketException
 from websockets.sync.client import connect
-
-from evenmatch.errors import EvenmatchError
 
 _COLOURS = {
     "queued": "cyan",
@@ -26,8 +25,10 @@ _COLOURS = {
 }
 
 
-class NoServer(EvenmatchError):
-    """No evenmatch answers there."""
+_COME_BACK = (1001, 1006, 1011, 1012, 1013)
+"""Closes after which the story goes on elsewhere or later."""
+_PATIENCE_S = 30.0
+"""So long a server that answered before may be away."""
 
 
 def watch(
@@ -67,22 +68,33 @@ def watch(
 
 
 def _follow(url: str, ticket: str, accept: bool, after: int, failures: list[str]) -> None:
+    """Print a ticket's events to the end, coming back with `after` when the server goes away for a while."""
     console = Console(highlight=False, soft_wrap=True)
-    address = "ws" + url.removeprefix("http") + f"/v1/tickets/{ticket}/events?after={after}"
-    try:
-        with connect(address) as socket:
-            for text in socket:
-                event = json.loads(text)
-                console.print(_line(event))
-                if accept and event["type"] == "proposed":
-                    _accept_all(url, ticket, event["proposal"]["id"])
-    except ConnectionClosed as closed:
-        code = closed.rcvd.code if closed.rcvd else None
-        if code != 1000:
-            reason = closed.rcvd.reason if closed.rcvd else "the connection was lost"
-            failures.append(f"{ticket}: closed with {code}: {reason}")
-    except (OSError, WebSocketException) as error:
-        failures.append(f"no evenmatch answers at {url} ({error}); start one with `evenmatch serve`, or give --url")
+    last, patience_until = after, 0.0
+    while True:
+        try:
+            with connect(f"ws{url.removeprefix('http')}/v1/tickets/{ticket}/events?after={last}") as socket:
+                patience_until = time.monotonic() + _PATIENCE_S
+                for text in socket:
+                    event = json.loads(text)
+                    last = event["sequence"]
+                    console.print(_line(event))
+                    if accept and event["type"] == "proposed":
+                        _accept_all(url, ticket, event["proposal"]["id"])
+                return
+        except ConnectionClosed as closed:
+            if closed.rcvd is not None and closed.rcvd.code not in _COME_BACK:
+                failures.append(f"{ticket}: closed with {closed.rcvd.code}: {closed.rcvd.reason}")
+                return
+            patience_until = time.monotonic() + _PATIENCE_S
+            console.print(f"[dim]{escape(ticket)}: the connection was lost; trying again ...[/]")
+        except (OSError, WebSocketException) as error:
+            if time.monotonic() > patience_until:
+                failures.append(
+                    f"no evenmatch answers at {url} ({error}); start one with `evenmatch serve`, or give --url"
+                )
+                return
+        time.sleep(0.5)
 
 
 def _line(event: dict[str, Any]) -> str:

@@ -76,9 +76,9 @@ def _load_queue(state: State, content: dict[str, Any]) -> None:
     queue.last_wave, queue.changed = content["last_wave"], content["changed"]
     queue.groups, queue.next_group = content["groups"], content["next_group"]
     queue.traits = {n: {row: (ticket, value) for row, ticket, value in kept} for n, kept in content["traits"].items()}
-    queue.details = {number: told for number, told in content["details"]}
+    queue.details = dict(content["details"])
     queue.notes_sum = int(content["notes_sum"])
-    queue.active = {player: seen_ms for player, seen_ms in content["active"].tolist()}
+    queue.active = dict(content["active"].tolist())
     queue.tickets.load(content["tickets"])
     queue.players.load(content["players"])
     queue.proposals.load(content["proposals"])

@@ -9,6 +9,7 @@ import numpy as np
 
 from evenmatch.domain import commands as cmd
 from evenmatch.domain import events as ev
+from evenmatch.domain.arrays import NONE, Array
 from evenmatch.domain.ids import match_id, ticket_id
 from evenmatch.domain.queue import QueueSpec, rule_broken
 from evenmatch.domain.refusals import Reasons, Refusal
@@ -16,7 +17,7 @@ from evenmatch.domain.ticket import Cause, Status
 
 from . import deadlines, joining, ready_check
 from .decision import NOTHING, Decision
-from .state import RUNNING, State
+from .state import RUNNING, WAITING, QueueState, State
 
 
 def decide(state: State, command: cmd.Command, now_ms: int, *, keep_ms: int = 60_000) -> Decision | Refusal:
@@ -58,7 +59,28 @@ def _open_queue(state: State, command: cmd.OpenQueue, now_ms: int) -> Decision |
     queue = state.queues.get(spec.name)
     if queue is not None and queue.spec == spec:
         return NOTHING
-    return Decision((ev.QueueOpened(now_ms, spec),))
+    opened = ev.QueueOpened(now_ms, spec)
+    unfit = NONE if queue is None else _unfit(queue, spec)
+    if not len(unfit):
+        return Decision((opened,))
+    assert queue is not None
+    t = queue.tickets
+    return Decision(
+        (opened, ev.TicketsGone(now_ms, spec.name, Cause.RULES_CHANGED, t.ticket[unfit], t.sequence[unfit]))
+    )
+
+
+def _unfit(queue: QueueState, spec: QueueSpec) -> Array:
+    """The slots of waiting tickets that could not have joined under these rules, by ticket.
+
+    Which tickets may meet is settled when they join, so new attributes to share leave nobody who may stay.
+    """
+    t = queue.tickets
+    unfit = (t.status == WAITING) & (t.size > spec.format.size)
+    if sorted(spec.require_equal) != sorted(queue.spec.require_equal):
+        unfit = t.status == WAITING
+    slots = np.flatnonzero(unfit)
+    return slots[np.argsort(t.ticket[slots])]
 
 
 def unknown_ticket(state: State, ticket: int) -> Refusal:
@@ -93,7 +115,8 @@ def _heartbeat(state: State, command: cmd.Heartbeat, now_ms: int) -> Decision | 
         found = state.find_ticket(ticket)
         status = Status.FREE if found is None else Status(int(found[0].tickets.status[found[1]]))
         if found is not None and status in (Status.WAITING, Status.PROPOSED):
-            heard.setdefault(found[0].spec.name, []).append(ticket)
+            if found[0].tickets.seen_ms[found[1]] != now_ms:  # heard of in this very moment: nothing to add
+                heard.setdefault(found[0].spec.name, []).append(ticket)
         elif command.strict:
             if found is None:
                 return unknown_ticket(state, ticket)

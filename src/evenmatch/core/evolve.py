@@ -23,7 +23,6 @@ from .hashing import drop_digests, key_digest
 from .notes import drop_notes, note_details, note_traits, see_active
 from .state import (
     CANCELLED,
-    EXPIRED,
     FAILED,
     FREE,
     MATCHED,
@@ -31,10 +30,10 @@ from .state import (
     OVER,
     PLAYER_COLUMNS,
     PROPOSED,
-    QueueState,
     RUNNING,
-    State,
     WAITING,
+    QueueState,
+    State,
 )
 from .tables import run_of, spans
 
@@ -151,8 +150,8 @@ def _joined(state: State, event: ev.TicketsJoined) -> None:
     add_live(state, players, owners)
     if event.traits:
         rows = np.arange(queue.players.capacity)[rows_at].tolist()
-        for name, values in event.traits.items():
-            note_traits(queue, name, rows, owners, values)
+        for name, brought in event.traits.items():
+            note_traits(queue, name, rows, owners, brought)
     if queue.spec.door.activity_s:
         see_active(queue, players, now)
     if state.claims:
@@ -206,7 +205,7 @@ def _gone(state: State, event: ev.TicketsGone) -> None:
     slots = state.slots_of(event.ticket)
     cause = Cause(event.cause)
     _touch(state, queue, slots)
-    _finish(state, queue, slots, CANCELLED if cause is Cause.LEFT else EXPIRED, cause)
+    _finish(state, queue, slots, cause.status, cause)
 
 
 def _wave_finished(state: State, event: ev.WaveFinished) -> None:

@@ -162,8 +162,10 @@ def state_hash(state: State) -> str:
         state.tickets_sum_low & _MASK64,
         str(state.keys_sum & _MASK128),
         [
-            [_told(q.spec), q.version, q.wave, q.last_wave, q.waiting, sorted(q.groups.items()), *_proposals_sum(q)]
-            + [str(q.notes_sum & _MASK128), list(q.active.items())]
+            [
+                *(_told(q.spec), q.version, q.wave, q.last_wave, q.waiting, sorted(q.groups.items())),
+                *(*_proposals_sum(q), str(q.notes_sum & _MASK128), list(q.active.items())),
+            ]
             for q in state.by_index
         ],
         len(state.live),

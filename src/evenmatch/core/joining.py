@@ -140,7 +140,12 @@ def _group(queue: QueueState, request: TicketRequest) -> str | Refusal:
             f"give attributes.{missing[0]} a value",
         )
     # The names are part of it: when the rules change, a ticket of the old ones must not meet one of the new by chance.
-    return msgspec.json.encode({name: request.attributes[name] for name in sorted(required)}).decode()
+    return msgspec.json.encode({name: _one_number(request.attributes[name]) for name in sorted(required)}).decode()
+
+
+def _one_number(value: str | int | float | bool) -> str | int | float | bool:
+    """1.0 as 1: clients of different languages write the same number differently."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _event(
@@ -162,7 +167,9 @@ def _event(
         size=np.array([len(request.members) for request in accepted], np.int16),
         player=np.array([member.player for member in members], np.int64),
         facts={name: np.array([getattr(member, name) for member in members], np.float64) for name in FACTS}
-        | {name: np.array([m.facts.get(name, math.nan) for m in members]) for name in keeps if _any_fact(members, name)},
+        | {
+            name: np.array([m.facts.get(name, math.nan) for m in members]) for name in keeps if _any_fact(members, name)
+        },
         groups=tuple(groups),
         group=np.array(group_of if len(groups) > 1 else [], np.int32),
         keys=np.array(keys, np.uint64).reshape(-1, 3),

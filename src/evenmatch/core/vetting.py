@@ -53,25 +53,29 @@ def vet(queue: QueueState, flight: Flight, plan: Plan) -> Vetted | Refusal:
     snapshot = flight.snapshot
     holds = (here | ~filled).all(axis=1) & (snapshot.format == queue.spec.format)
     means = team_means(rows[holds], plan.team_of[holds], rating_totals(snapshot), snapshot.size, snapshot.format.teams)
+    details = _details(plan, holds)
     return Vetted(
         roster=tickets[holds],
         slots=slots[holds],
         team_of=plan.team_of[holds],
         cost=plan.cost[holds].astype(np.float64),
-        quality=_quality(plan, holds, means),
-        details=tuple(in_names(told, int) for told, kept in zip(plan.match_details, holds.tolist(), strict=True) if kept)
-        if plan.match_details
-        else (),
+        quality=_quality(details, means),
+        details=details,
         dropped=int((~holds).sum()),
     )
 
 
-def _quality(plan: Plan, holds: Array, means: Array) -> Array:
+def _details(plan: Plan, holds: Array) -> tuple[dict[str, Any], ...]:
+    """What the matcher says of the matches that hold, as the journal can keep it; empty = nothing."""
+    if not plan.match_details:
+        return ()
+    return tuple(in_names(told, int) for told, kept in zip(plan.match_details, holds.tolist(), strict=True) if kept)
+
+
+def _quality(details: tuple[dict[str, Any], ...], means: Array) -> Array:
     """By the gap that the matcher tells of a match (of sides, say), else by the teams' mean ratings."""
-    gaps = [told.get("gap") for told, kept in zip(plan.match_details, holds.tolist(), strict=True) if kept] \
-        if plan.match_details else [None]
-    if None not in gaps:
-        return evenness(np.array(gaps, np.float64))
+    if details and all("gap" in told for told in details):
+        return evenness(np.array([told["gap"] for told in details], np.float64))
     return match_quality(means)
 
 

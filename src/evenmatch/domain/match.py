@@ -96,11 +96,13 @@ def empty_plan(reasons: Array, width: int) -> Plan:
     )
 
 
-_TICKET_KEYS: Final = frozenset({"ticket", "tickets", "leader", "leaders", "members", "anchor", "added", "lead", "follow"})
+_TICKET_KEYS: Final = frozenset(
+    {"ticket", "tickets", "leader", "leaders", "members", "anchor", "added", "lead", "follow"}
+)
 """Keys of details and traces whose values are ticket numbers; `sides` and `scores` are tables with such in them."""
 
 
-def in_names(value: Any, name_of: Callable[[int], str]) -> Any:
+def in_names(value: Any, name_of: Callable[[int], str | int]) -> Any:
     """Details or a trace with names in place of ticket numbers, in plain values that JSON can hold."""
     if isinstance(value, Mapping):
         return {str(key): _in_names_under(str(key), inner, name_of) for key, inner in value.items()}
@@ -111,7 +113,7 @@ def in_names(value: Any, name_of: Callable[[int], str]) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _in_names_under(key: str, value: Any, name_of: Callable[[int], str]) -> Any:
+def _in_names_under(key: str, value: Any, name_of: Callable[[int], str | int]) -> Any:
     def name(number: Any) -> Any:
         return name_of(int(number)) if isinstance(number, int | np.integer) else number
 

@@ -45,11 +45,18 @@ class Cause(IntEnum):
     """It was in the queue for as long as the queue's spec allows."""
     UNHEARD = 5
     """Its client was not heard of for as long as the queue's spec allows."""
+    RULES_CHANGED = 6
+    """The queue was given rules that it does not meet."""
 
     @property
     def word(self) -> str:
         """The cause as the API spells it."""
         return self.name.lower()
+
+    @property
+    def status(self) -> Status:
+        """Where a ticket stands that is gone for this cause."""
+        return Status.EXPIRED if self in (Cause.TOO_LONG, Cause.UNHEARD) else Status.CANCELLED
 
 
 FACTS: Final = ("rating", "ping_ms")

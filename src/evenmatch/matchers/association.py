@@ -27,7 +27,7 @@ from evenmatch.domain.snapshot import Snapshot
 from evenmatch.errors import MatcherError
 from evenmatch.matchers.parameters import choice, number
 
-__all__ = ["DEFAULT", "Declared", "Feature", "association", "declared_features"]
+__all__ = ["DEFAULT", "Declared", "Feature", "association", "declared_features", "kept", "required"]
 
 Declared: TypeAlias = list[dict[str, Any]]
 """Features as queues.toml has them: tables of name, kind, weight, scale."""
@@ -87,6 +87,18 @@ def _feature(matcher: str, entry: str, table: object) -> Feature:
     weight = number(matcher, f"weight of {name!r} in features", table.get("weight", 1), least=0, most=WEIGHT_MAX)
     scale = number(matcher, f"scale of {name!r} in features", table.get("scale", 1), least=SCALE_MIN, most=SCALE_MAX)
     return Feature(name, kind, weight, scale)
+
+
+def kept(matcher: str, features: Declared | None) -> tuple[str, ...]:
+    """The facts and traits beside rating and ping that a queue must keep for these features."""
+    names = [feature.name for feature in declared_features(matcher, features) if feature.name not in OWN]
+    return tuple(column for name in names for column in (f"profile.{name}", name))
+
+
+def required(matcher: str, features: Declared | None) -> tuple[tuple[str, ...], ...]:
+    """What every player must bring for these features; of each group, one is enough."""
+    names = [feature.name for feature in declared_features(matcher, features) if feature.name != "rating"]
+    return tuple((name,) if name in OWN else (f"profile.{name}", name) for name in names)
 
 
 def association(matcher: str, snapshot: Snapshot, features: Declared | None, leaders: Array, members: Array) -> Array:

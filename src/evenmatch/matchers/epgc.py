@@ -70,6 +70,7 @@ class Epgc:
 
     name: ClassVar[str] = "epgc"
     reads_misses: ClassVar[bool] = False
+    requires: ClassVar[tuple[tuple[str, ...], ...]] = (("ping_ms",),)
 
     def __init__(
         self,

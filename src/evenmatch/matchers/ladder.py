@@ -185,6 +185,16 @@ class Ladder:
         self.channel_count = whole_number(self.name, "channel_count", channel_count, least=1, most=1000)
         self.activity_minutes = number(self.name, "activity_minutes", activity_minutes, least=0)
 
+    @property
+    def keeps(self) -> tuple[str, ...]:
+        """What a queue must keep of its players: a rating for each side, and what map and server depend on."""
+        return (*(f"ratings.{side}" for side in self.sides), "region", "vetoed_maps")
+
+    @property
+    def requires(self) -> tuple[tuple[str, ...], ...]:
+        """Every player must be able to play one of the sides."""
+        return (tuple(f"ratings.{side}" for side in self.sides),)
+
     def cannot_seat(self, form: Format, party: int) -> str | None:
         """Single players only, one against one."""
         if form != _PLAYED:

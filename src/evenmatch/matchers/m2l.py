@@ -17,7 +17,7 @@ from evenmatch.domain.arrays import Array
 from evenmatch.domain.match import Plan
 from evenmatch.domain.queue import Format
 from evenmatch.domain.snapshot import Snapshot
-from evenmatch.matchers.association import Declared
+from evenmatch.matchers.association import Declared, kept, required
 from evenmatch.matchers.sessions import assigned, format_refusal, judge_parameters, judged_weights, plan_sessions
 
 __all__ = ["M2l", "assign"]
@@ -35,6 +35,8 @@ class M2l:
         self.session_size = session_size
         self.leaders = leaders
         self.features = features
+        self.keeps = kept(self.name, features)
+        self.requires = required(self.name, features)
 
     def cannot_seat(self, form: Format, party: int) -> str | None:
         """Why a party of this size can't play in this format; None = it can."""

@@ -96,9 +96,7 @@ class Ledger:
         """A statement; `holds` says whether our run bears it out, `because` by which measure."""
         self._add(what, printed, ours, AGREES if holds else DIFFERS, because)
 
-    def wrong(
-        self, what: str, printed: Value, ours: Value, because: str, *, right: Value, within: float = 0.0
-    ) -> None:
+    def wrong(self, what: str, printed: Value, ours: Value, because: str, *, right: Value, within: float = 0.0) -> None:
         """A printed number that is wrong; `right` is what it should be, by the document's own rules."""
         good = close(right, ours, within) and not close(printed, ours, 0.0)
         self._add(what, printed, ours, DOCUMENT_WRONG if good else DIFFERS, because)

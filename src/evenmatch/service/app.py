@@ -31,6 +31,8 @@ class App:
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Serve one connection."""
         if scope["type"] == "http":
+            if scope["method"] == "HEAD":
+                scope, send = {**scope, "method": "GET"}, _without_body(send)
             answering = hot(self.runner, self.settings, scope, receive) if self.fast else None
             if answering is not None:
                 try:
@@ -79,3 +81,12 @@ class App:
         await self.runner.stop()
         self.runner.journal.close()
         await send({"type": "lifespan.shutdown.complete"})
+
+
+def _without_body(send: Send) -> Send:
+    """Answer as to a GET, but keep the body back: that is what HEAD means."""
+
+    async def bodiless(message: Message) -> None:
+        await send({**message, "body": b""} if message["type"] == "http.response.body" else message)
+
+    return bodiless

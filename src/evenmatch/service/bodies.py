@@ -16,7 +16,7 @@ class Player(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     ratings: dict[str, float] | msgspec.UnsetType = msgspec.UNSET
     """A rating for each side that the player can play."""
     profile: dict[str, float | str] | msgspec.UnsetType = msgspec.UNSET
-    region: str | None | msgspec.UnsetType = msgspec.UNSET
+    region: str | msgspec.UnsetType | None = msgspec.UNSET
     vetoed_maps: list[str] | msgspec.UnsetType = msgspec.UNSET
     roles: list[str] | msgspec.UnsetType = msgspec.UNSET
 

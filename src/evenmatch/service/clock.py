@@ -11,6 +11,10 @@ class Clock:
         self._last = 0
 
     def now_ms(self, floor: int = 0) -> int:
-        """The present moment, at least `floor`."""
-        self._last = max(self._last, floor, int((time.monotonic() + self._ahead) * 1000))
+        """The present moment, at least `floor`; from there time goes on at its own pace."""
+        now = int((time.monotonic() + self._ahead) * 1000)
+        if now < floor:  # the wall clock was set back since the floor was written
+            self._ahead += (floor - now) / 1000
+            now = floor
+        self._last = max(self._last, now)
         return self._last

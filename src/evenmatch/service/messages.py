@@ -51,8 +51,7 @@ def mentions(event: ev.Event) -> Iterator[Mention]:
             yield Mention("queued", tickets, np.zeros(count, np.int64))
         case ev.TicketsGone():
             cause = Cause(event.cause)
-            kind = "cancelled" if cause is Cause.LEFT else "expired"
-            yield Mention(kind, event.ticket, event.previous, cause=cause.word)
+            yield Mention(cause.status.word, event.ticket, event.previous, cause=cause.word)
         case ev.WaveFinished():
             filled = event.roster >= 0
             numbers = np.repeat(event.first_proposal + np.arange(len(event.roster)), filled.sum(axis=1))

@@ -25,6 +25,7 @@ class Metrics:
         self.proposals = 0
         self.gone: dict[str, int] = {}
         self.waves: dict[str, int] = {}
+        self.abandoned: dict[str, int] = {}
         self.events = 0
         self.requests: dict[tuple[str, int], int] = {}
         self.refused_busy = 0
@@ -52,6 +53,7 @@ class Metrics:
                 ("busy_refusals", "Requests turned away because the mailbox was full", ()),
                 ("tickets_gone", "Tickets that left without a match, by cause", ("cause",)),
                 ("waves_recorded", "Waves that changed something, by queue", ("queue",)),
+                ("waves_abandoned", "Waves whose matcher failed or was too late, by queue", ("queue",)),
                 ("http_requests", "Requests answered, by method and status", ("method", "status")),
             )
         }
@@ -82,6 +84,8 @@ class Metrics:
                     self.waves[event.queue] = self.waves.get(event.queue, 0) + 1
                     self.proposals += len(event.roster)
                     self.matches += 0 if event.deadline_ms else len(event.roster)
+                case ev.WaveAbandoned():
+                    self.abandoned[event.queue] = self.abandoned.get(event.queue, 0) + 1
                 case ev.MatchMade():
                     self.matches += 1
 
@@ -113,6 +117,8 @@ class Metrics:
             _set(self._counters["tickets_gone"].labels(cause), value)
         for queue, value in self.waves.items():
             _set(self._counters["waves_recorded"].labels(queue), value)
+        for queue, value in self.abandoned.items():
+            _set(self._counters["waves_abandoned"].labels(queue), value)
         for (method, status), value in self.requests.items():
             _set(self._counters["http_requests"].labels(method, str(status)), value)
         for view in queues:

@@ -14,7 +14,6 @@
 """
 
 import asyncio
-import math
 import threading
 import time
 from collections import deque
@@ -25,11 +24,8 @@ import structlog
 
 from evenmatch.core.engine import Engine, Step
 from evenmatch.domain import commands as cmd
-from evenmatch.domain.effects import RunMatcher
-from evenmatch.domain.events import Event, TicketsJoined
+from evenmatch.domain.events import Event, TicketsJoined, WaveAbandoned
 from evenmatch.domain.queue import QueueSpec
-from evenmatch.domain.refusals import Refusal
-from evenmatch.domain.ticket import Member, TicketRequest
 from evenmatch.errors import JournalError, JournalStale
 from evenmatch.recovery import checkpoint_of, recover
 from evenmatch.settings import Settings
@@ -38,7 +34,8 @@ from evenmatch.storage.protocol import Commit, Journal
 from . import messages
 from .clock import Clock
 from .directory import Directory
-from .mailbox import CommandOrder, Joined, JoinEntry, JoinOrder, Order, Question, Reply, Unavailable, WaveOrder
+from .group import FAILED, Group, side_by_side, unavailable
+from .mailbox import Order, Question, Reply
 from .metrics import Metrics
 from .views import Views
 
@@ -142,7 +139,7 @@ class Runner:
                 self._process(orders, tick)
             except Exception:
                 log.exception("engine thread: a group of orders failed")
-                self._answer([(order, _FAILED) for order in orders])
+                self._answer([(order, FAILED) for order in orders])
         self._save_checkpoint()
         self.ready = False
 
@@ -153,6 +150,9 @@ class Runner:
         self.engine = Engine(state, keep_ms=round(self.settings.keep_s * 1000))
         self.directory = Directory(self.journal)
         self.views = Views(self.engine, self.journal, self.directory)
+        behind_ms = state.now_ms - self._clock.now_ms()
+        if behind_ms > 0:
+            log.warning("the clock is behind the journal; time goes on from the journal's", behind_ms=behind_ms)
         self._clock.now_ms(state.now_ms)
         checkpoint = self.journal.newest_checkpoint() if state.sequence else None
         self._debt = state.sequence - (checkpoint.sequence if checkpoint else 0)
@@ -172,15 +172,15 @@ class Runner:
                 self._load()
             except JournalError as error:
                 self._trouble = str(error)
-                self._answer([(order, _unavailable(error)) for order in orders])
+                self._answer([(order, unavailable(error)) for order in orders])
                 return
         now_ms = self._clock.now_ms(self.engine.state.now_ms)
         first = self.engine.state.sequence + 1
-        group = _Group(self, now_ms)
+        group = Group(self, now_ms)
         try:
             if tick:
                 group.take(self.engine.step(cmd.Tick(), now_ms))
-            for run in _side_by_side(orders):
+            for run in side_by_side(orders):
                 group.step(run)
             names = self.directory.settle(group.joined_players)
             self._commit(group.events, now_ms, names, group.attributes, group.departures)
@@ -194,7 +194,7 @@ class Runner:
                 self._one_by_one += len(orders)
                 self._mailbox.extendleft(reversed(orders))
             else:
-                self._answer([(order, _FAILED) for order in orders])
+                self._answer([(order, FAILED) for order in orders])
             return
         self._publish(first, group)
         if self._debt >= self.settings.checkpoint_debt:
@@ -231,7 +231,7 @@ class Runner:
         log.error("commit failed", error=str(error))
         self.metrics.commit_failures += 1
         self.ready = False  # before anyone is told, so that whoever hears 503 does not find the server ready
-        self._answer([(order, _unavailable(error)) for order in orders])
+        self._answer([(order, unavailable(error)) for order in orders])
         self._reload()
         if isinstance(error, JournalStale):
             self.fatal(str(error))
@@ -246,12 +246,15 @@ class Runner:
             self._trouble = str(error)
             log.error("reload failed; trying again with the next order", error=str(error))
 
-    def _publish(self, first: int, group: "_Group") -> None:
+    def _publish(self, first: int, group: Group) -> None:
         told: list[messages.Told] = []
         if self.listening:
             for sequence, event in enumerate(group.events, first):
                 told += messages.live(self.views, event, sequence, self.listening)
         self._answer(group.answers(), told)
+        for event in group.events:
+            if isinstance(event, WaveAbandoned):
+                log.warning("a wave was given up", queue=event.queue, wave=event.wave, why=event.why)
         for effect in group.effects:
             self._run_matcher(effect, self.engine, self.put)
 
@@ -276,120 +279,3 @@ class Runner:
         except JournalError as error:
             log.error("checkpoint not saved", error=str(error))
             self._debt = 0  # try again after as many events more, not at once
-
-
-_FAILED = Unavailable("internal_error", "the server made a mistake with this request; nothing was changed", 500)
-
-
-def _unavailable(error: JournalError) -> Unavailable:
-    return Unavailable("journal_unavailable", f"nothing was changed: {error}")
-
-
-def _side_by_side(orders: list[Order]) -> Iterable[list[Any]]:
-    """Orders one by one, but neighbouring joins to the same queue together."""
-    run: list[JoinOrder] = []
-    for order in orders:
-        if isinstance(order, JoinOrder):
-            if run and run[0].queue != order.queue:
-                yield run
-                run = []
-            run.append(order)
-            continue
-        if run:
-            yield run
-            run = []
-        yield [order]
-    if run:
-        yield run
-
-
-def _request(entry: JoinEntry, numbers: dict[str, int]) -> TicketRequest:
-    """What somebody wants, with players by number."""
-    members = [
-        Member(numbers[player.id], player.rating, math.nan if player.ping_ms is None else player.ping_ms)
-        for player in entry.body.players
-    ]
-    return TicketRequest(tuple(members), entry.body.attributes, entry.key, entry.fingerprint)
-
-
-class _Group:
-    """The orders of one commit, and what they led to."""
-
-    def __init__(self, runner: Runner, now_ms: int) -> None:
-        self.runner = runner
-        self.now_ms = now_ms
-        self.events: list[Event] = []
-        self.effects: list[RunMatcher] = []
-        self.departures: list[Step] = []
-        self.attributes: list[tuple[int, dict[str, Any]]] = []
-        self.joined_players: list[int] = []
-        self._answers: list[tuple[Order, Any]] = []
-        self._questions: list[Question] = []
-
-    def take(self, step: Step) -> Step:
-        """Note what a step led to."""
-        self.events += step.events
-        self.effects += step.effects
-        if step.departures:
-            self.departures.append(step)
-        return step
-
-    def step(self, run: list[Order]) -> None:
-        """Carry out one order, or neighbouring joins at once."""
-        order = run[0]
-        match order:
-            case JoinOrder():
-                self._join([other for other in run if isinstance(other, JoinOrder)])
-            case Question():
-                self._questions.append(order)
-            case CommandOrder():
-                number = 0
-                if order.player is not None:
-                    number = self.runner.directory.known([order.player]).get(order.player, 0)
-                step = self.take(self.runner.engine.step(order.make(number), self.now_ms))
-                self._answers.append((order, step.refusal))
-            case WaveOrder():
-                if order.engine is self.runner.engine:
-                    self.take(self.runner.engine.step(order.command, self.now_ms))
-
-    def _join(self, orders: list[JoinOrder]) -> None:
-        engine, queue = self.runner.engine, orders[0].queue
-        entries = [entry for order in orders for entry in order.entries]
-        requests: tuple[TicketRequest, ...] = ()
-        if queue in engine.state.queues:
-            numbers = self.runner.directory.numbers([player.id for entry in entries for player in entry.body.players])
-            requests = tuple([_request(entry, numbers) for entry in entries])
-        step = self.take(engine.step(cmd.JoinMany(queue, requests), self.now_ms))
-        if step.refusal is not None:
-            self._answers += [(order, step.refusal) for order in orders]
-            return
-        for event in step.events:
-            if isinstance(event, TicketsJoined):
-                self.joined_players += event.player.tolist()
-        keys = engine.state.keys
-        place = 0
-        for order in orders:
-            outcomes: list[tuple[int, int] | Refusal] = []
-            for entry in order.entries:
-                outcome = step.outcomes[place]
-                place += 1
-                if isinstance(outcome, Refusal):
-                    outcomes.append(outcome)
-                    continue
-                outcomes.append((outcome, keys[entry.key][2] if entry.key else self.now_ms))
-                if entry.body.attributes:
-                    self.attributes.append((outcome, entry.body.attributes))
-            self._answers.append((order, Joined(outcomes)))
-
-    def answers(self) -> list[tuple[Order, Any]]:
-        """All replies; to be called after the commit, for questions are answered here."""
-        for question in self._questions:
-            try:
-                answer = question.ask(self.runner.views, self.now_ms)
-            except JournalError as error:
-                answer = _unavailable(error)
-            except Exception:
-                log.exception("a question failed")
-                answer = _FAILED
-            self._answers.append((question, answer))
-        return self._answers

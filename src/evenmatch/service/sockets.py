@@ -192,9 +192,9 @@ async def _until_gone(receive: Receive) -> None:
 
 
 def _after(query: bytes) -> int | None:
-    """The `after` of a query string; None = not given, -1 = nonsense."""
+    """The `after` of a query string; None = not given, or 0: all that is kept; -1 = nonsense."""
     values = parse_qs(query.decode("latin-1"), keep_blank_values=True).get("after")
     if values is None:
         return None
     text = values[-1]
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else -1
+    return (int(text) or None) if text.isascii() and text.isdigit() and len(text) <= 18 else -1

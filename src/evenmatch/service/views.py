@@ -194,10 +194,7 @@ class Views:
 
     def _players(self, parties: list[list[dict[str, Any]]]) -> list[list[Player]]:
         names = self.directory.names([player["player"] for party in parties for player in party])
-        return [
-            [player_of(names[player["player"]], player) for player in party]
-            for party in parties
-        ]
+        return [[player_of(names[player["player"]], player) for player in party] for party in parties]
 
     def queue(self, name: str, now_ms: int) -> QueueView | Refusal:
         """One queue."""

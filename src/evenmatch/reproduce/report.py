@@ -1,0 +1,156 @@
+"""The report: one HTML file with everything in it, in words first, then pictures, then every line.
+
+It stands alone: no script, no font, no picture from elsewhere. Light or dark by the reader's own setting.
+"""
+
+from html import escape
+from pathlib import Path
+from typing import Final
+
+from evenmatch.errors import ConfigError
+from evenmatch.reproduce.drawing import STYLE as CHART_STYLE
+from evenmatch.reproduce.drawing import number, svg
+from evenmatch.reproduce.line import AGREES, DIFFERS, DOCUMENT_WRONG, Chapter, Line
+
+__all__ = ["html", "require_writable", "write"]
+
+WORDS: Final = {AGREES: "agrees", DOCUMENT_WRONG: "document wrong", DIFFERS: "differs"}
+SIGNS: Final = {AGREES: "✓", DOCUMENT_WRONG: "✎", DIFFERS: "✗"}
+
+STYLE: Final = """
+:root { color-scheme: light dark; --page: #fdfdfb; --card: #f4f4f0; --ink: #1b1c1e; --soft: #5c6066; --line: #dedfda;
+  --good: #1a7f4b; --wrong: #9a5b00; --bad: #c02b2b;
+  --s0: #2a78d6; --s1: #e0662c; --s2: #12906a; --s3: #6a4fc4; }
+@media (prefers-color-scheme: dark) { :root { --page: #17181a; --card: #202225; --ink: #ececea; --soft: #a4a8ae;
+  --line: #363a3f; --good: #56c48a; --wrong: #e3a548; --bad: #f07a72;
+  --s0: #5a9cec; --s1: #ef8a55; --s2: #35b98c; --s3: #a08cf0; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 2.5rem 1.25rem 4rem; max-width: 62rem; background: var(--page); color: var(--ink);
+  font: 16px/1.55 system-ui, -apple-system, "Segoe UI", sans-serif; }
+h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 .75rem; } h2 { font-size: 1.4rem; margin: 3.5rem 0 .5rem; }
+h3 { font-size: 1rem; margin: 0 0 .25rem; } p { margin: .5rem 0; max-width: 46rem; } a { color: var(--s0); }
+.lead { font-size: 1.12rem; } .soft { color: var(--soft); }
+ul.findings { padding-left: 1.2rem; max-width: 46rem; } ul.findings li { margin: .35rem 0; }
+figure { margin: 1.5rem 0; padding: 1.1rem 1.2rem; background: var(--card); border-radius: 10px; }
+figcaption { color: var(--soft); font-size: .88rem; margin-top: .5rem; max-width: 46rem; }
+table { border-collapse: collapse; width: 100%; font-size: .88rem; }
+th { text-align: left; font-weight: 600; color: var(--soft); border-bottom: 1px solid var(--line); }
+th, td { padding: .35rem .8rem .35rem 0; vertical-align: top; } td { border-bottom: 1px solid var(--line); }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
+td.what { font-family: ui-monospace, "Cascadia Mono", Menlo, monospace; font-size: .82rem; overflow-wrap: anywhere; }
+td.value { font-variant-numeric: tabular-nums; } td.because { color: var(--soft); }
+table.lines { table-layout: fixed; } table.lines col.c0 { width: 20%; } table.lines col.c1 { width: 18%; }
+table.lines col.c2 { width: 20%; } table.lines col.c3 { width: 14%; }
+.verdict { white-space: nowrap; font-weight: 600; } .agrees { color: var(--good); }
+.document_wrong { color: var(--wrong); } .differs { color: var(--bad); }
+details { border: 1px solid var(--line); border-radius: 8px; margin: .6rem 0; padding: 0 1rem; }
+details[open] { padding-bottom: .6rem; } summary { cursor: pointer; padding: .55rem 0; font-weight: 600; }
+summary .soft { font-weight: 400; }
+.scroll { overflow-x: auto; } @media (max-width: 40rem) { table.lines { min-width: 44rem; } }
+@media print { body { max-width: none; padding: 0; } figure, details { break-inside: avoid; } }
+"""
+
+
+def require_writable(path: Path) -> None:
+    """Raise ConfigError now if the report could not be written later; what is there already stays as it is."""
+    try:
+        there = path.exists()
+        with path.open("ab"):
+            pass
+        if not there:
+            path.unlink()
+    except OSError as error:
+        raise ConfigError(f"the report cannot be written to {path}: {error.strerror}") from error
+
+
+def write(path: Path, chapters: list[Chapter]) -> None:
+    """Write the report."""
+    try:
+        path.write_text(html(chapters), "utf-8")
+    except OSError as error:
+        raise ConfigError(f"the report cannot be written to {path}: {error.strerror}") from error
+
+
+def html(chapters: list[Chapter]) -> str:
+    """The whole page."""
+    body = [_summary(chapters), *(_chapter(chapter) for chapter in chapters)]
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>The documents, run again</title><style>{STYLE}{CHART_STYLE}</style></head>"
+        f"<body>{''.join(body)}</body></html>\n"
+    )
+
+
+def _summary(chapters: list[Chapter]) -> str:
+    lines = [line for chapter in chapters for line in chapter.lines]
+    agrees, wrong, differs = (sum(line.verdict == verdict for line in lines) for verdict in WORDS)
+    rest = "Nothing remains unexplained." if not differs else f"{_count(differs, 'line')} remain unexplained."
+    documents = "one document" if len(chapters) == 1 else f"{len(chapters)} documents"
+    rows = "".join(
+        f'<tr><td><a href="#{chapter.name}">{escape(chapter.title)}</a></td>'
+        f'<td class="number">{len(chapter.lines)}</td>'
+        + "".join(f'<td class="number">{chapter.count(verdict)}</td>' for verdict in WORDS)
+        + "</tr>"
+        for chapter in chapters
+    )
+    heads = "".join(f'<th class="number">{words}</th>' for words in ("lines", *WORDS.values()))
+    findings = "".join(f"<li>{escape(sentence)}</li>" for chapter in chapters for sentence in chapter.summary)
+    return (
+        "<header><h1>The documents, run again</h1>"
+        f'<p class="lead">evenmatch has run every table, example, claim and experiment of {documents} again: '
+        f"{_count(len(lines), 'printed number or claim', 'printed numbers and claims')}. {agrees} agree. "
+        f"{_count(wrong, 'is wrong in the document', 'are wrong in the documents')}, with the reason beside each. "
+        f'{rest}</p><ul class="findings">{findings}</ul>'
+        f'<div class="scroll"><table><thead><tr><th>document</th>{heads}</tr></thead>'
+        f"<tbody>{rows}</tbody></table></div>"
+        '<p class="soft">What hangs on a machine, a sample or lost inputs is judged by direction or order of '
+        "magnitude, and says so. Everything in the column “evenmatch” was computed in this run.</p></header>"
+    )
+
+
+def _count(how_many: int, one: str, many: str = "") -> str:
+    return f"{how_many} {one if how_many == 1 else many or one + 's'}"
+
+
+def _chapter(chapter: Chapter) -> str:
+    pictures = "".join(
+        f"<figure><h3>{escape(chart.title)}</h3>{svg(chart)}<figcaption>{escape(chart.caption)}</figcaption></figure>"
+        for chart in chapter.charts
+    )
+    words = "".join(f"<p>{escape(sentence)}</p>" for sentence in chapter.summary)
+    tables = "".join(_section(chapter, key, heading) for key, heading in chapter.sections.items())
+    return f'<section id="{chapter.name}"><h2>{escape(chapter.title)}</h2>{words}{pictures}{tables}</section>'
+
+
+def _section(chapter: Chapter, key: str, heading: str) -> str:
+    before = f"{chapter.name}.{key}."
+    lines = [line for line in chapter.lines if line.id.startswith(before)]
+    told = ", ".join(
+        f"{count} {WORDS[verdict]}"
+        for verdict in WORDS
+        if (count := sum(line.verdict == verdict for line in lines)) and verdict != AGREES
+    )
+    opened = " open" if told else ""
+    rows = "".join(_row(line, line.id.removeprefix(before)) for line in lines)
+    columns = "".join(f'<col class="c{place}">' for place in range(5))
+    return (
+        f'<details{opened}><summary>{escape(heading)} <span class="soft">{_count(len(lines), "line")}'
+        f'{", " + told if told else ", all agree"}</span></summary><div class="scroll"><table class="lines">'
+        f"<colgroup>{columns}</colgroup><thead><tr><th>what</th><th>document</th><th>evenmatch</th><th>verdict</th>"
+        f"<th>because</th></tr></thead><tbody>{rows}</tbody></table></div></details>"
+    )
+
+
+def _row(line: Line, what: str) -> str:
+    return (
+        f'<tr><td class="what">{escape(what)}</td><td class="value">{escape(shown(line.document))}</td>'
+        f'<td class="value">{escape(shown(line.ours))}</td>'
+        f'<td class="verdict {line.verdict}">{SIGNS[line.verdict]} {WORDS[line.verdict]}</td>'
+        f'<td class="because">{escape(line.because)}</td></tr>'
+    )
+
+
+def shown(value: float | str) -> str:
+    """A value as a person reads it."""
+    return value if isinstance(value, str) else number(value)

@@ -1,0 +1,140 @@
+"""The orders of one commit: carried out one after the other, answered together after it."""
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from evenmatch.core.engine import Step
+from evenmatch.domain import commands as cmd
+from evenmatch.domain.effects import RunMatcher
+from evenmatch.domain.events import Event, TicketsJoined
+from evenmatch.domain.refusals import Refusal
+from evenmatch.domain.ticket import Member, TicketRequest
+from evenmatch.errors import JournalError
+
+from .bodies import facts_and_traits
+from .mailbox import CommandOrder, Joined, JoinEntry, JoinOrder, Order, Question, Unavailable, WaveOrder
+
+if TYPE_CHECKING:
+    from .runner import Runner
+
+log = structlog.get_logger("evenmatch.runner")
+
+FAILED = Unavailable("internal_error", "the server made a mistake with this request; nothing was changed", 500)
+
+
+def unavailable(error: JournalError) -> Unavailable:
+    """The answer to an order that the journal could not take."""
+    return Unavailable("journal_unavailable", f"nothing was changed: {error}")
+
+
+def side_by_side(orders: list[Order]) -> Iterable[list[Any]]:
+    """Orders one by one, but neighbouring joins to the same queue together."""
+    run: list[JoinOrder] = []
+    for order in orders:
+        if isinstance(order, JoinOrder):
+            if run and run[0].queue != order.queue:
+                yield run
+                run = []
+            run.append(order)
+            continue
+        if run:
+            yield run
+            run = []
+        yield [order]
+    if run:
+        yield run
+
+
+def _request(entry: JoinEntry, numbers: dict[str, int]) -> TicketRequest:
+    """What somebody wants, with players by number."""
+    members = []
+    for player in entry.body.players:
+        ping_ms = math.nan if player.ping_ms is None else player.ping_ms
+        members.append(Member(numbers[player.id], player.rating, ping_ms, *facts_and_traits(player)))
+    return TicketRequest(tuple(members), entry.body.attributes, entry.key, entry.fingerprint)
+
+
+class Group:
+    """The orders of one commit, and what they led to."""
+
+    def __init__(self, runner: "Runner", now_ms: int) -> None:
+        self.runner = runner
+        self.now_ms = now_ms
+        self.events: list[Event] = []
+        self.effects: list[RunMatcher] = []
+        self.departures: list[Step] = []
+        self.attributes: list[tuple[int, dict[str, Any]]] = []
+        self.joined_players: list[int] = []
+        self._answers: list[tuple[Order, Any]] = []
+        self._questions: list[Question] = []
+
+    def take(self, step: Step) -> Step:
+        """Note what a step led to."""
+        self.events += step.events
+        self.effects += step.effects
+        if step.departures:
+            self.departures.append(step)
+        return step
+
+    def step(self, run: list[Order]) -> None:
+        """Carry out one order, or neighbouring joins at once."""
+        order = run[0]
+        match order:
+            case JoinOrder():
+                self._join([other for other in run if isinstance(other, JoinOrder)])
+            case Question():
+                self._questions.append(order)
+            case CommandOrder():
+                number = 0
+                if order.player is not None:
+                    number = self.runner.directory.known([order.player]).get(order.player, 0)
+                step = self.take(self.runner.engine.step(order.make(number), self.now_ms))
+                self._answers.append((order, step.refusal))
+            case WaveOrder():
+                if order.engine is self.runner.engine:
+                    self.take(self.runner.engine.step(order.command, self.now_ms))
+
+    def _join(self, orders: list[JoinOrder]) -> None:
+        engine, queue = self.runner.engine, orders[0].queue
+        entries = [entry for order in orders for entry in order.entries]
+        requests: tuple[TicketRequest, ...] = ()
+        if queue in engine.state.queues:
+            numbers = self.runner.directory.numbers([player.id for entry in entries for player in entry.body.players])
+            requests = tuple([_request(entry, numbers) for entry in entries])
+        step = self.take(engine.step(cmd.JoinMany(queue, requests), self.now_ms))
+        if step.refusal is not None:
+            self._answers += [(order, step.refusal) for order in orders]
+            return
+        for event in step.events:
+            if isinstance(event, TicketsJoined):
+                self.joined_players += event.player.tolist()
+        keys = engine.state.keys
+        place = 0
+        for order in orders:
+            outcomes: list[tuple[int, int] | Refusal] = []
+            for entry in order.entries:
+                outcome = step.outcomes[place]
+                place += 1
+                if isinstance(outcome, Refusal):
+                    outcomes.append(outcome)
+                    continue
+                outcomes.append((outcome, keys[entry.key][2] if entry.key else self.now_ms))
+                if entry.body.attributes:
+                    self.attributes.append((outcome, entry.body.attributes))
+            self._answers.append((order, Joined(outcomes)))
+
+    def answers(self) -> list[tuple[Order, Any]]:
+        """All replies; to be called after the commit, for questions are answered here."""
+        for question in self._questions:
+            try:
+                answer = question.ask(self.runner.views, self.now_ms)
+            except JournalError as error:
+                answer = unavailable(error)
+            except Exception:
+                log.exception("a question failed")
+                answer = FAILED
+            self._answers.append((question, answer))
+        return self._answers
