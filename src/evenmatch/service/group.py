@@ -26,7 +26,7 @@ FAILED = Unavailable("internal_error", "the server made a mistake with this requ
 
 def unavailable(error: JournalError) -> Unavailable:
     """The answer to an order that the journal could not take."""
-    return Unavailable("journalunavailable", f"nothing was changed: {error}")
+    return Unavailable("journal_unavailable", f"nothing was changed: {error}")
 
 
 def side_by_side(orders: list[Order]) -> Iterable[list[Any]]:
