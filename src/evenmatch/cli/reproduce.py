@@ -41,8 +41,7 @@ def reproduce(document: str, /, *, json: bool = False, report: Path | None = Non
         TaskProgressColumn(),
         TimeElapsedColumn(),
         console=console,
-        transient=True,
-        disable=not console.is_terminal,
+        transient=console.is_terminal,
     ) as progress:
         chapters = run(documents, Effort(pairings=pairings, tell=_Teller(progress)))
     if report is not None:

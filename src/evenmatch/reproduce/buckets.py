@@ -45,16 +45,16 @@ CYCLES: Final = (
 
 def reproduce(effort: Effort) -> Chapter:
     """All lines of the document."""
-    effort.tell("buckets: cycles", 0, 3)
+    effort.tell("buckets: cycles and checks", 0, 3)
     ledger = Ledger("buckets")
     cycles(ledger)
-    effort.tell("buckets: checks", 1, 3)
+    effort.tell("buckets: cycles and checks", 1, 3)
     found_ms = checks(ledger)
     settings(ledger)
     skip_flag(ledger)
-    effort.tell("buckets: comparisons", 2, 3)
+    effort.tell("buckets: cycles and checks", 2, 3)
     scaling(ledger)
-    effort.tell("buckets: done", 3, 3)
+    effort.tell("buckets: cycles and checks", 3, 3)
     return Chapter(
         name="buckets",
         title="Buckets: ranges that grow while waiting",
@@ -130,9 +130,10 @@ def checks(ledger: Ledger) -> int:
     found = first_match_ms()
     ledger.same("found_in_cycle", 4, found // (1000 * CYCLE_S), f"the first check that finds it is at {found / 1000} s")
     before = (found - CHECK_MS) / 1000
-    why = f"at {before} s, one check earlier; 3 of 4 are in range there, and 100 % must be"
+    wide = [reach(before - joined) for joined in JOINED_S.values()]
+    why = f"at {before} s, one check earlier, the ranges are {wide[0]} and {wide[1]}, and the distance is 3"
     ours = "match" if matched(waiting(before)) else "no match"
-    ledger.same("one_check_earlier", "no match", ours, why)
+    ledger.claim("one_check_earlier", "their range isn't enough", ours, why, holds=ours == "no match")
     for look, words in (("below", "the higher looks below only"), ("above", "the lower looks above only")):
         at = first_match_ms(look=look)
         why = f"with look = {look} the match is found at {at / 1000} s; by direction: nothing is lost"
@@ -145,8 +146,10 @@ def settings(ledger: Ledger) -> None:
     ledger.section("settings", "Settings")
     defaults = Buckets()
     ledger.same("bucket_function", "round()", f"{defaults.bucket}()")
+    near = buckets.bucket_of([16.4, 16.5, -16.5]).tolist()
+    ours = f"16.4 -> {near[0]}, 16.5 -> {near[1]}, -16.5 -> {near[2]}"
     why = "the document's language rounds halves away from zero"
-    ledger.same("rounding", "16.4 -> 16, 16.5 -> 17", rounding(16.4, 16.5), why)
+    ledger.claim("rounding", "rounding to the nearest integer", ours, why, holds=near == [16, 17, -17])
     ours = f"{reach(CYCLE_S) - reach(0)} every {CYCLE_S} seconds"
     ledger.same("range_growth", "1 every 20 seconds", ours, f"after 19.999 s it is still {reach(19.999)}")
     ledger.same("range_maximum", 10, reach(LONG_S), f"after 200 s it is {reach(200)}, and later no more")
@@ -164,12 +167,6 @@ def settings(ledger: Ledger) -> None:
     why = "7, then 20 % of a skill of 200, then the smaller of 30 and 20 %, measured by probes"
     ledger.claim("range_maximum_kinds", "a static value, a % or a combo", ours, why, holds=limits == [7, 40, 30])
     returned_first(ledger)
-
-
-def rounding(*values: float) -> str:
-    """Buckets of some skills in words."""
-    found = buckets.bucket_of(np.array(values)).tolist()
-    return ", ".join(f"{value} -> {bucket}" for value, bucket in zip(values, found, strict=True))
 
 
 def least_range(percent: float) -> int:
@@ -201,8 +198,10 @@ def skip_flag(ledger: Ledger) -> None:
     ledger.section("skip_flag", "The skip flag")
     alone, both = (to_snapshot(parse(waiting(now_s)), Format(2, 1)) for now_s in (19, 20))
     matcher = Buckets()
-    ours = "nothing can change" if matcher.next_change_ms(alone) is None else "something can change"
-    ledger.same("alone", "nothing can change", ours, "with Pawn20 alone every check can be skipped")
+    change = matcher.next_change_ms(alone)
+    ours = "time alone changes nothing" if change is None else f"a change is due at {change} ms"
+    why = "with Pawn20 alone every check can be skipped"
+    ledger.claim("alone", "skip since nothing has changed", ours, why, holds=change is None)
     due = matcher.next_change_ms(both)
     after = -1 if due is None else due - both.now_ms
     why = f"after Grunt17's join nothing changes for {after / 1000} s, so all checks in between can be skipped"

@@ -82,9 +82,8 @@ def ranges(ledger: Ledger) -> None:
     low, high = cinder.non_outlier_range(alike, LCAP, UCAP, N_BUCKET)
     wide = float((high - low)[0])
     least = 2 * (UCAP - LCAP) / N_BUCKET
-    ledger.same(
-        "least_width", least, wide, "five equal players: 2 (ucap - lcap) / n, equation 2.1; it does not collapse"
-    )
+    why = "five equal players: equation 2.1 makes it 2 (ucap - lcap) / n_bucket"
+    ledger.claim("least_width", "a minimum width, not zero", wide, why, holds=wide == least > 0)
     mixed = np.array([[12_000.0, 13_000, 14_000, 15_100, 16_000]])
     low, high = cinder.non_outlier_range(mixed, LCAP, UCAP, N_BUCKET)
     inside = np.array([mixed.mean() - mixed.std(), mixed.mean() + mixed.std()])
@@ -112,8 +111,9 @@ def bucket_widths(ledger: Ledger) -> None:
     ledger.section("buckets", "Section 3: bucket widths, equation 3.1")
     edges = cinder.bucket_edges(LCAP, UCAP, N_BUCKET, W_MIN)
     widths = np.diff(edges)
-    ledger.same("count", N_BUCKET, len(widths), "n_bucket")
-    ledger.same("total", UCAP - LCAP, float(widths.sum()), "the widths add up to R_total", within=1e-6)
+    total = float(widths.sum())
+    why = f"{len(widths)} widths of equation 3.1, added up"
+    ledger.claim("total", "R_total", total, why, holds=abs(total - (UCAP - LCAP)) < 1e-6)
     ours = f"at least {widths.min():.1f}"
     why = "no bucket is narrower than W_min; the middle ones lie next to the mean, not on it"
     ledger.claim("least_width", "W_min, e.g. 150", ours, why, holds=150 <= widths.min() < 200)
@@ -169,7 +169,7 @@ def scores(ledger: Ledger, found: Sample) -> None:
             f"{name}.equation_4_1",
             mean,
             by_sum,
-            f"equation 4.1 is a sum of whole numbers, which {mean} is not: it is {by_mean:g} divided by five players",
+            f"equation 4.1 is a sum of whole numbers, which {mean} is not: {by_sum:g} / 5 = {by_mean:g}",
             right=round(mean * LOBBY),
         )
     passing = float((found.overlap >= 0.2).mean())

@@ -232,7 +232,7 @@ def table_4(ledger: Ledger) -> None:
     why = (
         "how many share the tier is not said: all 5,000 make 1.25x10^7 pairs, 4,000 make 8x10^6; by order of magnitude"
     )
-    ledger.claim("build_graph", 8e6, pairs, why, holds=abs(math.log10(pairs / 8e6)) < 0.5)
+    ledger.claim("build_graph", 8_000_000, pairs, why, holds=abs(math.log10(pairs / 8e6)) < 0.5)
     order = np.argsort(-wait, kind="stable")
     pool = Pool(ping[order], wait[order] * 1000, 1.5, 0.5)
     lobby = pool.find_lobby(size)
