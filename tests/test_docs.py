@@ -1,5 +1,6 @@
 """The documents say what is: paths, verbs, flags, settings, metrics and examples in them exist and run."""
 
+import os
 import re
 import subprocess
 import sys
@@ -11,11 +12,12 @@ import msgspec
 import pytest
 from cyclopts import App
 
-from evenmatch import config
+from evenmatch import config, planning
 from evenmatch.cli import app
 from evenmatch.cli.serve import _greet
 from evenmatch.domain.queue import QueueSpec, ReadyCheckSpec
 from evenmatch.domain.refusals import Reasons
+from evenmatch.matchers import registry
 from evenmatch.service.metrics import Metrics
 from evenmatch.service.routes import litestar_app
 from evenmatch.service.runner import Runner
@@ -184,7 +186,7 @@ def test_the_toml_of_the_readme_is_right_and_shows_every_key() -> None:
     keys: set[str] = set()
     for field in msgspec.structs.fields(QueueSpec):
         kind: Any = ReadyCheckSpec if field.name == "ready_check" else field.type
-        if field.name != "name":
+        if field.name not in ("name", "door"):  # the door is the matcher's to say: the file may not have it
             keys.add(field.name)
             keys |= set(getattr(kind, "__struct_fields__", ())) - {"parameters"}
     assert [key for key in sorted(keys) if not re.search(rf"\b{key}\b", "".join(blocks))] == []
@@ -255,8 +257,36 @@ def test_every_example_compiles_and_is_listed(path: Path) -> None:
     assert f"`{path.name}`" in (ROOT / "examples/README.md").read_text("utf-8")
 
 
-def test_the_embedding_example_runs_and_prints_what_the_readme_says() -> None:
+@pytest.mark.parametrize("name", ["embed.py", "library.py"])
+def test_an_example_runs_and_prints_what_the_readme_says(name: str) -> None:
     ran = subprocess.run(
-        [sys.executable, str(ROOT / "examples/embed.py")], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, str(ROOT / "examples" / name)], capture_output=True, text=True, check=True, timeout=60
     )
     assert ran.stdout in fences(ROOT / "README.md", "")
+
+
+def test_the_plan_of_the_readme_is_what_is_printed() -> None:
+    blocks = fences(ROOT / "README.md", "")
+    (place,) = (number for number, block in enumerate(blocks) if block.startswith("evenmatch plan "))
+    ran = subprocess.run(
+        [sys.executable, "-m", *blocks[place].split()],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+        cwd=ROOT,
+        env=os.environ | {"COLUMNS": "120"},
+    )
+    timeless = [re.sub(r"[\d.]+ ms$", "ms", text.rstrip()) for text in (ran.stdout, blocks[place + 1])]
+    printed, told = ([line.rstrip() for line in text.splitlines() if line.strip()] for text in timeless)
+    assert printed == told
+
+
+def test_the_readme_has_every_matcher_with_its_parameters() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` (\|(?:[^|\n]*\|){5})$", text, re.MULTILINE))
+    assert set(rows) == set(registry.names())
+    for name, row in rows.items():
+        parameters = planning.parameters_of(registry.build(name, {}))
+        where = text if name == "ladder" else rows["lom"] if "as lom" in row else row
+        assert [parameter for parameter in parameters if not re.search(rf"`{parameter}\b", where)] == [], name

@@ -55,6 +55,10 @@ _MODULES = {name: f"evenmatch.matchers.{name}" for name in ("buckets", "cinder",
 _MODULES["matchers"] = "evenmatch.matchers"
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> Any:
     """A public name, imported when it is first asked for."""
     if name in _MODULES:

@@ -17,10 +17,12 @@ from evenmatch.domain.queue import SEATS_MAX, Format
 from evenmatch.domain.snapshot import Snapshot
 from evenmatch.errors import MatcherError, TicketError
 from evenmatch.matchers.contract import Matcher, cannot_seat, own_format, plan_wave
+from evenmatch.matchers.parameters import whole_number
 from evenmatch.matchers.registry import build
 from evenmatch.numerics.quality import evenness, match_quality, rating_totals, team_means
 from evenmatch.tickets import TicketInput, parse, to_snapshot
 
+SEED_MAX: Final = 2**63 - 1
 _FORMAT: Final = re.compile(r"([0-9]{1,3})x([0-9]{1,3})", re.ASCII)
 
 
@@ -84,6 +86,7 @@ def plan(
     player's fields may stand on the ticket. `matcher` is a name with its parameters as keywords, or a matcher made
     before. Raises MatcherError or TicketError (both ValueErrors) with words on what is wrong.
     """
+    whole_number("plan", "seed", seed, least=0, most=SEED_MAX)
     if isinstance(matcher, str):
         chosen = build(matcher, parameters)
     elif parameters:

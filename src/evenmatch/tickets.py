@@ -10,6 +10,7 @@ place among the sorted ids.
 
 import csv
 import io
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -55,14 +56,30 @@ def read(source: str | bytes, name: str) -> list[TicketInput]:
     if not text.strip():
         raise TicketError(f"{name} is empty: give it a JSON array of tickets, or a CSV with a header line")
     if text.lstrip()[0] in "[{":
-        try:
-            content = msgspec.json.decode(text)
-        except msgspec.DecodeError as error:
-            raise TicketError(f"{name} is not JSON: {error}") from error
+        content = _read_json(text, name)
         if not isinstance(content, list):
             raise TicketError(f"{name} holds one JSON object: a JSON array of tickets is needed")
         return parse(content, name)
-    return _read_csv(text, name)
+    try:
+        return _read_csv(text, name)
+    except csv.Error as error:
+        raise TicketError(f"{name} is not a CSV: {error}") from error
+
+
+def _read_json(text: str, name: str) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except RecursionError:
+        raise TicketError(f"{name} is nested too deeply for a list of tickets") from None
+    except msgspec.DecodeError as error:
+        wrong = TicketError(f"{name} is not JSON: {error}")
+    try:  # some writers put NaN and Infinity into JSON: then the ticket and the field can be named
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        raise wrong from None
+    if isinstance(content, list):
+        parse(content, name)
+    raise wrong
 
 
 def parse(tickets: Iterable[Any], name: str = "tickets") -> list[TicketInput]:
@@ -130,8 +147,11 @@ def _read_csv(text: str, name: str) -> list[TicketInput]:
             raise TicketError(
                 f"{name}: unknown column {column!r}; known: {', '.join(_CSV_COLUMNS)}, ratings.*, profile.*"
             )
+        if header.count(column) > 1:
+            raise TicketError(f"{name}: the column {column!r} is there twice")
     reader.fieldnames = header
     parties: dict[str, dict[str, Any]] = {}
+    single: set[str] = set()
     for row in reader:
         where = f"{name}, line {reader.line_num}"
         if None in row or None in row.values():
@@ -140,12 +160,16 @@ def _read_csv(text: str, name: str) -> list[TicketInput]:
         if "id" not in values:
             raise TicketError(f"{where}: the id is empty")
         key = values.get("ticket", values["id"])
-        party = parties.setdefault(key, {"id": key, "players": []})
-        if "ticket" not in values and party["players"]:
+        if key in parties and ("ticket" not in values or key in single):
             raise TicketError(f"{where}: the ticket {key!r} is there twice")
+        if "ticket" not in values:
+            single.add(key)
+        party = parties.setdefault(key, {"id": key, "players": []})
         for column, kind in (("waited_s", float), ("misses", int)):
             if column in values:
-                party[column] = _number(values[column], kind, f"{where}: {column}")
+                number = _number(values[column], kind, f"{where}: {column}")
+                if party.setdefault(column, number) != number:
+                    raise TicketError(f"{where}: {column} of the ticket {key!r} is {party[column]} in a line before")
         party["players"].append(_csv_player(values, where))
     if not parties:
         raise TicketError(f"{name} has a header but no tickets")

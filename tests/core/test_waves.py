@@ -10,8 +10,9 @@ from evenmatch.domain import commands as cmd
 from evenmatch.domain import events as ev
 from evenmatch.domain.effects import RunMatcher
 from evenmatch.domain.match import Plan, Reason
-from evenmatch.domain.queue import Format
+from evenmatch.domain.queue import DoorSpec, Format
 from evenmatch.domain.refusals import Reasons
+from evenmatch.domain.ticket import Member, TicketRequest
 
 from .bad_plans import BAD_PLANS
 from .stage import DUEL, LONG, QUICK, REGIONS, Stage, first_come, kinds
@@ -358,3 +359,12 @@ def test_time_never_runs_backwards() -> None:
     stage = Stage(DUEL)
     with pytest.raises(AssertionError, match="backwards"):
         stage.engine.step(cmd.Tick(), stage.now_ms - 1)
+
+
+def test_tickets_that_lack_what_a_new_matcher_needs_have_to_go() -> None:
+    stage = Stage(LONG)
+    bare = stage.join("long", 1)
+    pinged = stage.joined("long", TicketRequest((Member(2, 1500.0, 30.0),)))
+    door = DoorSpec(party_sizes=(1,), requires=(("ping_ms",),))
+    stage.do(cmd.OpenQueue(msgspec.structs.replace(LONG, door=door)))
+    assert (stage.told(bare, "cause"), list(stage.order("long"))) == ("rules_changed", [pinged])

@@ -62,7 +62,7 @@ def main() -> None:
     from evenmatch.errors import EvenmatchError
 
     try:
-        app()
+        app(sys.argv[1:])
     except EvenmatchError as error:
         print(f"evenmatch: {error}", file=sys.stderr)
         raise SystemExit(2) from None

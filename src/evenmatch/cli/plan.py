@@ -20,7 +20,7 @@ from evenmatch.errors import ConfigError, TicketError
 
 def plan(
     *,
-    tickets: str,
+    tickets: Annotated[str, Parameter(allow_leading_hyphen=True)],
     matcher: str | None = None,
     param: Annotated[list[str] | None, Parameter(name="--param", negative=())] = None,
     format: str | None = None,

@@ -76,11 +76,33 @@ def _unfit(queue: QueueState, spec: QueueSpec) -> Array:
     Which tickets may meet is settled when they join, so new attributes to share leave nobody who may stay.
     """
     t = queue.tickets
-    unfit = (t.status == WAITING) & (t.size > spec.format.size)
+    slots = np.flatnonzero(t.status == WAITING)
+    slots = slots[np.argsort(t.ticket[slots])]
     if sorted(spec.require_equal) != sorted(queue.spec.require_equal):
-        unfit = t.status == WAITING
-    slots = np.flatnonzero(unfit)
-    return slots[np.argsort(t.ticket[slots])]
+        return slots
+    size = t.size[slots]
+    unfit = size > spec.format.size
+    if spec.door.party_sizes is not None:
+        unfit |= ~np.isin(size, spec.door.party_sizes)
+    for group in spec.door.requires:
+        unfit |= ~_all_bring(queue, slots, group)
+    return slots[unfit]
+
+
+def _all_bring(queue: QueueState, slots: Array, group: tuple[str, ...]) -> Array:
+    """bool[n]: do all players of a ticket bring one of these facts or traits?"""
+    if not len(slots):
+        return np.ones(0, bool)
+    rows = queue.player_rows(slots)
+    brings = np.full(len(rows), "rating" in group)
+    for name in group:
+        if hasattr(queue.players, name):
+            brings |= ~np.isnan(getattr(queue.players, name)[rows])
+        if name in queue.traits:
+            brings |= np.array([row in queue.traits[name] for row in rows.tolist()])
+    size = queue.tickets.size[slots].astype(np.int64)
+    everyone: Array = np.logical_and.reduceat(brings, np.cumsum(size) - size)
+    return everyone
 
 
 def unknown_ticket(state: State, ticket: int) -> Refusal:

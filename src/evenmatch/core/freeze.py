@@ -1,5 +1,7 @@
 """Freezing a queue: the copy of its columns that a matcher sees, in canonical order."""
 
+from typing import Any
+
 import numpy as np
 
 from evenmatch.domain.arrays import Array
@@ -31,7 +33,7 @@ def freeze(queue: QueueState, now_ms: int) -> tuple[Snapshot, Array]:
         player=queue.players.player[rows],
         facts={name: getattr(queue.players, name)[rows] for name in facts},
         traits={
-            name: tuple(kept[row][1] if row in kept else None for row in rows.tolist())
+            name: tuple(_fixed(kept[row][1]) if row in kept else None for row in rows.tolist())
             for name, kept in sorted(queue.traits.items())
             if kept
         },
@@ -49,6 +51,11 @@ def freeze(queue: QueueState, now_ms: int) -> tuple[Snapshot, Array]:
     ):
         column.flags.writeable = False
     return snapshot, slots
+
+
+def _fixed(value: Any) -> Any:
+    """A list as a tuple: what a matcher gets cannot be changed, and may be compared and hashed."""
+    return tuple(value) if isinstance(value, list) else value
 
 
 def digest(snapshot: Snapshot) -> int:

@@ -110,6 +110,11 @@ def _facts_wrong(queue: QueueState, member: Member) -> Refusal | None:
     for name, value in member.facts.items():
         if name in queue.spec.door.keeps and not -FACT_MAX <= value <= FACT_MAX:  # true for NaN too
             return Refusal(Reasons.BAD_FACT, f"{name} is {value}: use a number from {-FACT_MAX:g} to {FACT_MAX:g}")
+        if name in queue.spec.door.words:
+            return Refusal(Reasons.BAD_FACT, f"{name} is the number {value:g}: give it as a string")
+    for name, word in member.traits.items():
+        if name in queue.spec.door.keeps and name not in queue.spec.door.words:
+            return Refusal(Reasons.BAD_FACT, f"{name} is {word!r}: give it as a number")
     for group in queue.spec.door.requires:
         if not any(_brings(member, name) for name in group):
             return Refusal(

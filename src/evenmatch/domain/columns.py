@@ -22,12 +22,15 @@ def columns_of(
     """The arrays of a `Snapshot` of single players."""
     given: dict[str, ArrayLike | None] = {"rating": rating, "ping_ms": ping_ms}
     given |= {f"ratings.{side}": column for side, column in (ratings or {}).items()}
-    given |= {f"profile.{name}": column for name, column in _features(profile).items()}
+    features = _features(profile)
+    words = {f"profile.{name}": _words(f"profile.{name}", c) for name, c in features.items() if _has_words(c)}
+    given |= {f"profile.{name}": column for name, column in features.items() if f"profile.{name}" not in words}
     numbers = {name: _column(name, column) for name, column in given.items() if column is not None}
     waited = None if waited_ms is None else _whole("waited_ms", waited_ms)
     missed = None if misses is None else _whole("misses", misses)
     lengths = {name: len(column) for name, column in numbers.items()}
     lengths |= {name: len(c) for name, c in (("waited_ms", waited), ("misses", missed)) if c is not None}
+    lengths |= {name: len(column) for name, column in words.items()}
     if ids is not None:
         lengths["ids"] = len(ids)
     if len(set(lengths.values())) > 1:
@@ -47,7 +50,7 @@ def columns_of(
     facts = {"rating": np.full(count, RATING_DEFAULT), "ping_ms": np.full(count, np.nan)} | numbers
     for column in (*columns.values(), *facts.values()):
         column.flags.writeable = False
-    return columns | {"facts": facts}
+    return columns | {"facts": facts, "traits": words}
 
 
 def _features(profile: Mapping[str, ArrayLike] | ArrayLike | None) -> Mapping[str, ArrayLike]:
@@ -59,6 +62,21 @@ def _features(profile: Mapping[str, ArrayLike] | ArrayLike | None) -> Mapping[st
             f"profile has {matrix.ndim} dimensions: give a matrix of rows x features, or a column a feature"
         )
     return {f"x{place}": matrix[:, place] for place in range(matrix.shape[1])}
+
+
+def _has_words(column: ArrayLike) -> bool:
+    return any(isinstance(value, str) for value in np.asarray(column, object).ravel().tolist())
+
+
+def _words(name: str, column: ArrayLike) -> tuple[str | None, ...]:
+    """A categorical feature: words, None = not given."""
+    values = np.asarray(column, object)
+    if values.ndim != 1:
+        raise ValueError(f"{name} has {values.ndim} dimensions: give one value a row")
+    for row, value in enumerate(values.tolist()):
+        if value is not None and not isinstance(value, str):
+            raise ValueError(f"{name}[{row}] is {value!r}: a column has either words or numbers")
+    return tuple(values.tolist())
 
 
 def _column(name: str, values: ArrayLike) -> Array:

@@ -80,6 +80,8 @@ class DoorSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Facts and traits that are kept beside rating and ping, such as `ratings.bw` or `region`."""
     requires: tuple[tuple[str, ...], ...] = ()
     """Facts that every player must bring; of each group, one is enough."""
+    words: tuple[str, ...] = ()
+    """Those of `keeps` that are words, or lists of them; the others are numbers."""
     activity_s: float = 0.0
     """Players count as active for so long after they were seen; 0 = not counted."""
 

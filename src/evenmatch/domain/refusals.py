@@ -30,7 +30,7 @@ class Reasons(Enum):
     PLAYER_TWICE = (422, "A player stands in the party twice")
     BAD_RATING = (422, "A rating is out of range")
     BAD_PING = (422, "A ping is out of range")
-    BAD_FACT = (422, "A number of a player is out of range")
+    BAD_FACT = (422, "A fact of a player cannot be used")
     PARTY_UNSUPPORTED = (422, "The queue's matcher cannot seat a party of this size")
     MISSING_FACT = (422, "The queue's matcher needs something that a player does not bring")
     MISSING_ATTRIBUTE = (422, "The queue requires an attribute that the ticket lacks")

@@ -27,7 +27,7 @@ from evenmatch.domain.snapshot import Snapshot
 from evenmatch.errors import MatcherError
 from evenmatch.matchers.parameters import choice, number
 
-__all__ = ["DEFAULT", "Declared", "Feature", "association", "declared_features", "kept", "required"]
+__all__ = ["DEFAULT", "Declared", "Feature", "association", "declared_features", "kept", "required", "words"]
 
 Declared: TypeAlias = list[dict[str, Any]]
 """Features as queues.toml has them: tables of name, kind, weight, scale."""
@@ -99,6 +99,12 @@ def required(matcher: str, features: Declared | None) -> tuple[tuple[str, ...], 
     """What every player must bring for these features; of each group, one is enough."""
     names = [feature.name for feature in declared_features(matcher, features) if feature.name != "rating"]
     return tuple((name,) if name in OWN else (f"profile.{name}", name) for name in names)
+
+
+def words(matcher: str, features: Declared | None) -> tuple[str, ...]:
+    """Those of the kept ones that are categories and not numbers."""
+    names = [feature.name for feature in declared_features(matcher, features) if feature.kind == "categorical"]
+    return tuple(column for name in names for column in (f"profile.{name}", name))
 
 
 def association(matcher: str, snapshot: Snapshot, features: Declared | None, leaders: Array, members: Array) -> Array:

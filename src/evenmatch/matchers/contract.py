@@ -114,12 +114,15 @@ def require_seatable(matcher: Matcher, snapshot: Snapshot) -> Snapshot:
     return snapshot
 
 
+_WORDS: Final = ("region", "vetoed_maps", "roles")
+
+
 def door(matcher: Matcher, form: Format) -> DoorSpec:
     """What a queue with this matcher and format asks of those who join.
 
     A matcher that reads more than rating and ping says so by `keeps` (names of facts and traits); one that can't plan
-    without some of them by `requires` (groups of names, one of each group is enough). Raises MatcherError for a format
-    that the matcher can't play.
+    without some of them by `requires` (groups of names, one of each group is enough); `words` says which of them are
+    not numbers, where that is not plain from the name. Raises MatcherError for a format that the matcher can't play.
     """
     whys = [cannot_seat(matcher, form, party) for party in range(1, form.size + 1)]
     if None not in whys:
@@ -129,6 +132,7 @@ def door(matcher: Matcher, form: Format) -> DoorSpec:
         party_sizes=None if len(sizes) == form.size else sizes,
         keeps=tuple(getattr(matcher, "keeps", ())),
         requires=tuple(tuple(group) for group in getattr(matcher, "requires", ())),
+        words=tuple(name for name in getattr(matcher, "words", _WORDS) if name in getattr(matcher, "keeps", ())),
         activity_s=60.0 * float(getattr(matcher, "activity_minutes", 0.0)),
     )
 

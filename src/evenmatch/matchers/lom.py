@@ -32,7 +32,7 @@ from evenmatch.domain.arrays import Array
 from evenmatch.domain.match import Plan
 from evenmatch.domain.queue import Format
 from evenmatch.domain.snapshot import Snapshot
-from evenmatch.matchers.association import Declared, kept, required
+from evenmatch.matchers.association import Declared, kept, required, words
 from evenmatch.matchers.sessions import assigned, format_refusal, judge_parameters, judged_weights, plan_sessions
 from evenmatch.numerics.transport import certificate_broken, solve
 
@@ -55,6 +55,7 @@ class Lom:
         self.features = features
         self.keeps = kept(self.name, features)
         self.requires = required(self.name, features)
+        self.words = words(self.name, features)
 
     def cannot_seat(self, form: Format, party: int) -> str | None:
         """Why a party of this size can't play in this format; None = it can."""

@@ -246,7 +246,7 @@ def scaling(ledger: Ledger) -> None:
 
 def chart() -> Chart:
     """Ranges over time, and the distance they have to reach."""
-    seconds = tuple(float(s) for s in range(0, 101, CYCLE_S))
+    seconds = (*(float(s) for s in range(0, 100, CYCLE_S)), 99.0)
     after = tuple(s for s in seconds if s >= JOINED_S["Grunt17"])
     return Chart(
         name="buckets-ranges",

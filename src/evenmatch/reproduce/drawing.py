@@ -15,12 +15,12 @@ __all__ = ["STYLE", "Chart", "Mark", "Series", "number", "svg"]
 
 WIDTH: Final = 720
 HEIGHT: Final = 340
-LEFT, RIGHT, TOP, BOTTOM = 62, 88, 40, 52
+LEFT, TOP, BOTTOM = 62, 40, 52
 
 STYLE: Final = """
 svg.chart { width: 100%; height: auto; display: block; font: 12px system-ui, sans-serif; }
 svg.chart text { fill: var(--soft); }
-svg.chart .name { fill: var(--ink); }
+svg.chart .name { fill: var(--ink); paint-order: stroke; stroke: var(--card); stroke-width: 4px; }
 svg.chart .grid { stroke: var(--line); stroke-width: 1; }
 svg.chart .axis { stroke: var(--soft); stroke-width: 1; }
 svg.chart .path { fill: none; stroke-width: 2; stroke-linejoin: round; }
@@ -73,6 +73,9 @@ class _Frame:
     """From values to places on the paper."""
 
     def __init__(self, chart: Chart) -> None:
+        named_at_the_end = chart.kind in ("lines", "steps")
+        self.right = WIDTH - (88 if named_at_the_end else 20)
+        """Where the plot ends; beyond it there is room for names."""
         xs = [x for series in chart.series for x in series.x]
         ys = [y for series in chart.series for y in series.y]
         self.log_y = chart.log_y
@@ -91,7 +94,12 @@ class _Frame:
 
     def x(self, value: float) -> float:
         share = (value - self.x_low) / (self.x_high - self.x_low)
-        return LEFT + share * (WIDTH - LEFT - RIGHT)
+        return LEFT + share * (self.right - LEFT)
+
+    def shows(self, value: float) -> bool:
+        """Is this x within the plot, give or take the rounding of floats?"""
+        slack = 1e-6 * (self.x_high - self.x_low)
+        return self.x_low - slack <= value <= self.x_high + slack
 
     def y(self, value: float) -> float:
         low, high = self.y_low, self.y_high
@@ -136,7 +144,7 @@ def _text(x: float, y: float, words: str, anchor: str = "middle", extra: str = "
 
 
 def _axes(chart: Chart, frame: _Frame) -> list[str]:
-    bottom, right = HEIGHT - BOTTOM, WIDTH - RIGHT
+    bottom, right = HEIGHT - BOTTOM, frame.right
     parts = []
     for value in frame.y_ticks:
         y = frame.y(value)
@@ -144,10 +152,9 @@ def _axes(chart: Chart, frame: _Frame) -> list[str]:
         parts.append(_text(LEFT - 8, y + 4, number(value), "end"))
     parts.append(f'<line class="axis" x1="{LEFT}" x2="{right}" y1="{bottom}" y2="{bottom}"/>')
     if chart.kind == "bars":
-        named = list(enumerate(chart.categories))
+        named = [(float(place), words) for place, words in enumerate(chart.categories)]
     else:
-        within = [value for value in ticks(frame.x_low, frame.x_high, 8) if frame.x_low <= value <= frame.x_high]
-        named = [(value, number(value)) for value in within]  # type: ignore[misc]
+        named = [(value, number(value)) for value in ticks(frame.x_low, frame.x_high, 8) if frame.shows(value)]
     parts += [_text(frame.x(value), bottom + 18, words) for value, words in named]
     parts.append(_text((LEFT + right) / 2, HEIGHT - 10, chart.x_label))
     middle = (TOP + bottom) / 2
@@ -169,11 +176,20 @@ def _lines(chart: Chart, frame: _Frame) -> list[str]:
                 told = f"<title>{escape(series.name)}, {number(at)}: {number(value)}</title>"
                 parts.append(_point(place, x, y, told))
     ends = sorted((frame.y(series.y[-1]), series.name) for series in chart.series)
-    above = -math.inf
-    for y, name in ends:
-        above = max(y, above + 14)
-        parts.append(_text(WIDTH - RIGHT + 10, above + 4, name, "start", ' class="name"'))
+    for y, (_, name) in zip(_apart([y for y, _ in ends]), ends, strict=True):
+        parts.append(_text(frame.right + 12, y + 4, name, "start", ' class="name"'))
     return parts
+
+
+def _apart(heights: list[float], least: float = 14) -> list[float]:
+    """Ascending heights moved so far that no two names cover each other or the numbers below the axis."""
+    above = -math.inf
+    for place, y in enumerate(heights):
+        heights[place] = above = max(y, above + least)
+    below = HEIGHT - BOTTOM + least - 6
+    for place in reversed(range(len(heights))):
+        heights[place] = below = min(heights[place], below - least)
+    return heights
 
 
 def _point(place: int, x: float, y: float, told: str = "") -> str:
@@ -226,14 +242,14 @@ def _bands(chart: Chart, frame: _Frame) -> list[str]:
 
 
 def _marks(chart: Chart, frame: _Frame) -> list[str]:
-    """Marks with their words, each on a line of its own so that none covers another."""
+    """Marks with their words, each a line lower than the one before, so that none covers another."""
     parts = []
     for place, mark in enumerate(chart.marks):
         x, y = frame.x(mark.at), TOP + 12 + 16 * place
         if mark.to is not None:
             parts.append(_text(x - 6, y, mark.text, "end", ' class="name"'))
             continue
-        parts.append(f'<line class="mark" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"/>')
+        parts.append(f'<line class="mark" x1="{x:.1f}" x2="{x:.1f}" y1="{y - 12}" y2="{HEIGHT - BOTTOM}"/>')
         parts.append(_text(x + 6, y, mark.text, "start", ' class="name"'))
     return parts
 

@@ -145,15 +145,16 @@ def lobbies_with(effort: Effort, alpha: float, beta: float) -> tuple[float, floa
 
 
 def chart(found: Tiers) -> Chart:
-    """How close the greedy lobby comes to the best one."""
+    """How far the greedy lobby stays below the best one, where it does."""
     edges = np.linspace(0.3, 1.0, 29)
-    share = np.clip(found.greedy, edges[0], np.nextafter(1.0, 0))
-    counts = np.histogram(share, edges)[0]
+    below = found.greedy < 1 - 1e-9
+    counts = np.histogram(np.clip(found.greedy[below], edges[0], np.nextafter(1.0, 0)), edges)[0]
     return Chart(
         name="epgc-optimum",
-        title="How close the greedy lobby comes to the best one",
-        caption=f"{TIERS:,} random tiers of {TIER_SIZE} players, lobbies of {LOBBY}, all 1,001 lobbies of each tier "
-        "tried. The shaded band is the document's 80-95 %. The last column holds the tiers where greedy is optimal.",
+        title=f"Greedy finds the best lobby in {1 - below.mean():.0%} of random tiers; this is how close it comes in "
+        "the others",
+        caption=f"{below.sum()} of {TIERS:,} random tiers of {TIER_SIZE} players, lobbies of {LOBBY}, all 1,001 "
+        "lobbies of each tier tried. The first column holds all below 32.5 %. The band is the document's 80-95 %.",
         kind="columns",
         x_label="weight of the greedy lobby, % of the optimum",
         y_label="tiers",

@@ -54,7 +54,7 @@ def reproduce(effort: Effort) -> Chapter:
             f"Against first-come greedy on the same sides and windows, gaps are {min(gains):.0f} % to "
             f"{max(gains):.0f} % smaller in queues of 5 to 30; the document says 4-32 %.",
             f"It is locally optimal only: it makes {fewer[0]:.0%} to {fewer[1]:.0%} fewer matches than the best plan.",
-            "The walkthrough's numbers fit together: a queue rebuilt from its means and biases gives all of them. "
+            "The walkthrough's ratings are lost, but its numbers fit together: there is a queue that gives them all. "
             "Three things in the text do not: the stage 2 example, the 56 candidates and the order of the top scores.",
         ),
         sections=ledger.sections,
@@ -192,7 +192,7 @@ def walkthrough(ledger: Ledger) -> None:
     rows = [(bw, sc2, misses) for (bw, sc2), misses in zip(pairs, MISSES, strict=True)]
     plan = Ladder(active_population=30).plan(queue(rows), trace=True)
     told = plan.details
-    rebuilt = "the ratings are lost: a queue rebuilt to fit the printed means and biases"
+    rebuilt = "the ratings are lost: a queue made to fit all that is printed, so it can be had together"
     for what, printed, ours in (
         ("bw_only", 3, told["only"]["bw"]),
         ("sc2_only", 5, told["only"]["sc2"]),

@@ -28,9 +28,10 @@ STYLE: Final = """
 body { margin: 0 auto; padding: 2.5rem 1.25rem 4rem; max-width: 62rem; background: var(--page); color: var(--ink);
   font: 16px/1.55 system-ui, -apple-system, "Segoe UI", sans-serif; }
 h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 .75rem; } h2 { font-size: 1.4rem; margin: 3.5rem 0 .5rem; }
-h3 { font-size: 1rem; margin: 0 0 .25rem; } p { margin: .5rem 0; max-width: 46rem; } a { color: var(--s0); }
+h3 { font-size: 1rem; margin: 1.5rem 0 .25rem; } figure h3 { margin-top: 0; } h3 .soft { font-weight: 400; }
+p { margin: .5rem 0; max-width: 46rem; } a { color: var(--s0); }
 .lead { font-size: 1.12rem; } .soft { color: var(--soft); }
-ul.findings { padding-left: 1.2rem; max-width: 46rem; } ul.findings li { margin: .35rem 0; }
+ul.findings { padding-left: 1.2rem; max-width: 46rem; } ul.findings li { margin: .6rem 0; }
 figure { margin: 1.5rem 0; padding: 1.1rem 1.2rem; background: var(--card); border-radius: 10px; }
 figcaption { color: var(--soft); font-size: .88rem; margin-top: .5rem; max-width: 46rem; }
 table { border-collapse: collapse; width: 100%; font-size: .88rem; }
@@ -39,8 +40,8 @@ th, td { padding: .35rem .8rem .35rem 0; vertical-align: top; } td { border-bott
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 td.what { font-family: ui-monospace, "Cascadia Mono", Menlo, monospace; font-size: .82rem; overflow-wrap: anywhere; }
 td.value { font-variant-numeric: tabular-nums; } td.because { color: var(--soft); }
-table.lines { table-layout: fixed; } table.lines col.c0 { width: 20%; } table.lines col.c1 { width: 18%; }
-table.lines col.c2 { width: 20%; } table.lines col.c3 { width: 14%; }
+table.lines { table-layout: fixed; } table.lines col.c0 { width: 19%; } table.lines col.c1 { width: 15%; }
+table.lines col.c2 { width: 19%; } table.lines col.c3 { width: 17%; }
 .verdict { white-space: nowrap; font-weight: 600; } .agrees { color: var(--good); }
 .document_wrong { color: var(--wrong); } .differs { color: var(--bad); }
 details { border: 1px solid var(--line); border-radius: 8px; margin: .6rem 0; padding: 0 1rem; }
@@ -85,7 +86,11 @@ def html(chapters: list[Chapter]) -> str:
 def _summary(chapters: list[Chapter]) -> str:
     lines = [line for chapter in chapters for line in chapter.lines]
     agrees, wrong, differs = (sum(line.verdict == verdict for line in lines) for verdict in WORDS)
-    rest = "Nothing remains unexplained." if not differs else f"{_count(differs, 'line')} remain unexplained."
+    rest = (
+        "Nothing remains unexplained."
+        if not differs
+        else f"{_count(differs, 'line remains', 'lines remain')} unexplained."
+    )
     documents = "one document" if len(chapters) == 1 else f"{len(chapters)} documents"
     rows = "".join(
         f'<tr><td><a href="#{chapter.name}">{escape(chapter.title)}</a></td>'
@@ -95,7 +100,9 @@ def _summary(chapters: list[Chapter]) -> str:
         for chapter in chapters
     )
     heads = "".join(f'<th class="number">{words}</th>' for words in ("lines", *WORDS.values()))
-    findings = "".join(f"<li>{escape(sentence)}</li>" for chapter in chapters for sentence in chapter.summary)
+    findings = "".join(
+        f"<li><strong>{chapter.name}</strong> {escape(' '.join(chapter.summary))}</li>" for chapter in chapters
+    )
     return (
         "<header><h1>The documents, run again</h1>"
         f'<p class="lead">evenmatch has run every table, example, claim and experiment of {documents} again: '
@@ -114,31 +121,44 @@ def _count(how_many: int, one: str, many: str = "") -> str:
 
 
 def _chapter(chapter: Chapter) -> str:
+    """A document: pictures, then what is wrong in it, then every line, folded up."""
     pictures = "".join(
         f"<figure><h3>{escape(chart.title)}</h3>{svg(chart)}<figcaption>{escape(chart.caption)}</figcaption></figure>"
         for chart in chapter.charts
     )
-    words = "".join(f"<p>{escape(sentence)}</p>" for sentence in chapter.summary)
+    odd = [line for line in chapter.lines if line.verdict != AGREES]
+    wrong = f"<h3>Where the document is wrong</h3>{_table(odd, chapter.name)}" if odd else ""
+    counted = f"{chapter.count(AGREES)} of {len(chapter.lines)} agree"
     tables = "".join(_section(chapter, key, heading) for key, heading in chapter.sections.items())
-    return f'<section id="{chapter.name}"><h2>{escape(chapter.title)}</h2>{words}{pictures}{tables}</section>'
+    return (
+        f'<section id="{chapter.name}"><h2>{escape(chapter.title)}</h2>{pictures}{wrong}'
+        f'<h3 class="every">Every line <span class="soft">{counted}</span></h3>{tables}</section>'
+    )
 
 
 def _section(chapter: Chapter, key: str, heading: str) -> str:
-    before = f"{chapter.name}.{key}."
-    lines = [line for line in chapter.lines if line.id.startswith(before)]
+    before = f"{chapter.name}.{key}"
+    lines = [line for line in chapter.lines if line.id.startswith(f"{before}.")]
     told = ", ".join(
-        f"{count} {WORDS[verdict]}"
-        for verdict in WORDS
-        if (count := sum(line.verdict == verdict for line in lines)) and verdict != AGREES
+        f'<span class="{verdict}">{count} {WORDS[verdict]}</span>'
+        for verdict in (DOCUMENT_WRONG, DIFFERS)
+        if (count := sum(line.verdict == verdict for line in lines))
     )
-    opened = " open" if told else ""
-    rows = "".join(_row(line, line.id.removeprefix(before)) for line in lines)
+    opened = " open" if any(line.verdict == DIFFERS for line in lines) else ""
+    return (
+        f'<details{opened}><summary>{escape(heading)} <span class="soft">{_count(len(lines), "line")}, '
+        f"{told or 'all agree'}</span></summary>{_table(lines, before)}</details>"
+    )
+
+
+def _table(lines: list[Line], before: str) -> str:
+    """Lines as a table, their ids without what stands before."""
+    rows = "".join(_row(line, line.id.removeprefix(f"{before}.")) for line in lines)
     columns = "".join(f'<col class="c{place}">' for place in range(5))
     return (
-        f'<details{opened}><summary>{escape(heading)} <span class="soft">{_count(len(lines), "line")}'
-        f'{", " + told if told else ", all agree"}</span></summary><div class="scroll"><table class="lines">'
-        f"<colgroup>{columns}</colgroup><thead><tr><th>what</th><th>document</th><th>evenmatch</th><th>verdict</th>"
-        f"<th>because</th></tr></thead><tbody>{rows}</tbody></table></div></details>"
+        f'<div class="scroll"><table class="lines"><colgroup>{columns}</colgroup><thead><tr><th>what</th>'
+        "<th>document</th><th>evenmatch</th><th>verdict</th><th>because</th></tr></thead>"
+        f"<tbody>{rows}</tbody></table></div>"
     )
 
 

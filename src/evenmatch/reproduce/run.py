@@ -35,7 +35,7 @@ def chosen(document: str) -> list[str]:
 
 
 def run(documents: list[str], effort: Effort) -> list[Chapter]:
-    """These documents, one after the other."""
+    """These documents, one after the other; raises ConfigError, before anything is run, for a useless effort."""
     if not PAIRINGS_MIN <= effort.pairings <= PAIRINGS_MAX:
         raise ConfigError(f"--pairings must be from {PAIRINGS_MIN:,} to {PAIRINGS_MAX:,}, not {effort.pairings:,}")
     return [_reproduce(name)(effort) for name in documents]

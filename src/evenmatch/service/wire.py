@@ -92,7 +92,20 @@ _encode = msgspec.json.Encoder().encode
 _UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)  # the last: arrays nested too deep
 _UNKNOWN_FIELD: Final = re.compile(r"unknown field `(?P<field>[^`]*)`")
 _NO_NUMBER: Final = re.compile(rb"[:\[,]\s*-?(NaN|Infinity)")
-_KNOWN_FIELDS: Final = ("players", "attributes", "id", "rating", "ping_ms", "tickets", "player")
+_KNOWN_FIELDS: Final = (
+    "players",
+    "attributes",
+    "id",
+    "rating",
+    "ping_ms",
+    "ratings",
+    "profile",
+    "region",
+    "vetoed_maps",
+    "roles",
+    "tickets",
+    "player",
+)
 
 
 def malformed(error: Exception, body: bytes = b"") -> Problem:
