@@ -41,9 +41,9 @@ def test_every_public_name_is_there_and_has_words() -> None:
     for name in em.matchers.__all__:
         assert getattr(em.matchers, name).__doc__, name
     with pytest.raises(AttributeError, match="plann"):
-        em.plann  # type: ignore[attr-defined]  # noqa: B018
+        em.plann  # noqa: B018
     with pytest.raises(AttributeError, match="Epcg"):
-        em.matchers.Epcg  # type: ignore[attr-defined]  # noqa: B018
+        em.matchers.Epcg  # noqa: B018
 
 
 # -- em.plan -----------------------------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ def test_plan_names_the_ticket_by_the_callers_id() -> None:
         em.plan([*SAMPLE, {"id": "zoe"}], matcher="epgc")
     with pytest.raises(em.TicketError, match=r"'zoe'.*waited_s"):
         em.plan([*SAMPLE, {"id": "zoe", "waited_s": -1}], matcher="epgc")
-    with pytest.raises(em.EvenmatchError, match="'P1'.*twice"):
+    with pytest.raises(em.EvenmatchError, match=r"'P1'.*twice"):
         em.plan([*SAMPLE, SAMPLE[0]], matcher="epgc")
 
 
@@ -123,7 +123,7 @@ def test_profiles_with_words_and_numbers_are_matched_by() -> None:
     }
     with pytest.raises(em.MatcherError, match="mode"):
         em.plan(tickets, matcher="lom", session_size=3, features=[{"name": "mode"}])
-    with pytest.raises(em.MatcherError, match="'t9'.*age"):
+    with pytest.raises(em.MatcherError, match=r"'t9'.*age"):
         em.plan([*tickets, {"id": "t9"}], matcher="lom", session_size=3, features=[{"name": "age"}])
 
 
@@ -209,7 +209,7 @@ def test_columns_that_cannot_be_used_are_named(columns: dict[str, Any], words: s
 
 # -- em.matchers -------------------------------------------------------------------------------------------------------
 
-MADE = [
+MADE: list[Any] = [
     em.matchers.Epgc(lobby_size=4),
     em.matchers.Ladder(maps=["a", "b"]),
     em.matchers.Ladder(solver="optimal"),

@@ -1,4 +1,4 @@
-"""`evenmatch plan`: one wave over a file, with no server; its JSON, its table, and every mistake that a user can make."""
+"""`evenmatch plan`: one wave over a file, with no server: its JSON, its table, and every mistake a user can make."""
 
 import io
 import json
@@ -117,7 +117,7 @@ def test_without_a_trace_none_is_told(run: Run, file: File) -> None:
     assert found["trace"] == []
 
 
-LADDER = [
+LADDER: list[dict[str, Any]] = [
     {"id": "ann", "ratings": {"bw": 1500}, "vetoed_maps": ["Radiance"], "region": "eu", "misses": 1},
     {"id": "ben", "ratings": {"sc2": 1530}, "vetoed_maps": ["Polypoid"], "region": "us"},
 ]
@@ -323,7 +323,7 @@ def test_the_table_shows_matches_and_who_waits_on(run: Run, file: File) -> None:
     assert (code, err) == (0, "")
     for word in ("P5, P2, P1, P8", "-470.5", "Gold", "tier_too_small", "1 match,", "4 tickets seated", "scores="):
         assert word in out
-    code, out, _ = run("plan", "--matcher", "ladder", "--tickets", file([{**LADDER[0], "id": "[bold]x"}, LADDER[1]]))
+    code, out, _ = run("plan", "--matcher", "ladder", "--tickets", file([LADDER[0] | {"id": "[bold]x"}, LADDER[1]]))
     assert code == 0
     assert "[bold]x" in out, "ids are never markup"
 

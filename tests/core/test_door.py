@@ -278,8 +278,8 @@ def test_misses_count_waves() -> None:
 
 def test_journal_and_checkpoint_give_the_same_state() -> None:
     stage = two_in_the_ladder(ready=True)
-    for queue in (LOM, CINDER):
-        stage.do(cmd.OpenQueue(queue))
+    for opened in (LOM, CINDER):
+        stage.do(cmd.OpenQueue(opened))
     for player in (11, 12, 13):
         stage.joined("lom", alone(Member(player, facts={"profile.age": float(player)}, traits=FULL)))
     stage.joined("cinder", TicketRequest((Member(21), Member(22))))
