@@ -106,6 +106,8 @@ def _bumped(value: Any) -> Any:
         case np.ndarray():
             # The next ticket may stand in the same slot of another queue; a far one stands nowhere.
             return value + np.array(1_000 if value.dtype == np.int64 else 1, value.dtype)
+        case dict() if not value:
+            return {"told": 1}
         case dict():
             return {name: _bumped(column) for name, column in value.items()}
         case str():

@@ -67,7 +67,7 @@ def vet(queue: QueueState, flight: Flight, plan: Plan) -> Vetted | Refusal:
 
 def _details(plan: Plan, holds: Array) -> tuple[dict[str, Any], ...]:
     """What the matcher says of the matches that hold, as the journal can keep it; empty = nothing."""
-    if not plan.match_details:
+    if not any(plan.match_details):
         return ()
     return tuple(in_names(told, int) for told, kept in zip(plan.match_details, holds.tolist(), strict=True) if kept)
 
