@@ -16,6 +16,7 @@ from evenmatch.domain import commands as cmd
 from evenmatch.domain import events as ev
 from evenmatch.domain.queue import Format, MatcherSpec, QueueSpec, ReadyCheckSpec, TicketSpec, WaveSpec
 from evenmatch.domain.refusals import Reasons
+from evenmatch.domain.snapshot import Snapshot
 from evenmatch.domain.ticket import Member, TicketRequest
 from evenmatch.errors import MatcherError
 from evenmatch.matchers.contract import door
@@ -325,3 +326,11 @@ def test_lom_lives_with_categories_lists_and_numbers() -> None:
         assert record is not None
         assert set(record["details"]) == {"leader", "weight"}
         assert record["quality"] is None
+
+
+def test_channels_go_on_from_the_number_of_the_next_match() -> None:
+    snapshot, _ = freeze(State().open(QueueSpec("ladder")), 0, 7)
+    assert snapshot.first_match == 7
+    pair = Snapshot.from_columns(ratings={"bw": [1500, math.nan], "sc2": [math.nan, 1510]})
+    plan = build("ladder", {}).plan(msgspec.structs.replace(pair, first_match=7))
+    assert plan.match_details[0]["channel"] == "scevo07"

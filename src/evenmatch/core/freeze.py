@@ -12,7 +12,7 @@ from .notes import active_population
 from .state import PLAYER_COLUMNS, WAITING, QueueState
 
 
-def freeze(queue: QueueState, now_ms: int) -> tuple[Snapshot, Array]:
+def freeze(queue: QueueState, now_ms: int, first_match: int = 1) -> tuple[Snapshot, Array]:
     """A snapshot of the tickets that can be matched now, and the slot of each of its rows."""
     t = queue.tickets
     slots = np.flatnonzero((t.status == WAITING) & (t.suspended == 0))
@@ -38,6 +38,7 @@ def freeze(queue: QueueState, now_ms: int) -> tuple[Snapshot, Array]:
             if kept
         },
         active_population=active_population(queue, now_ms),
+        first_match=first_match,
     )
     for column in (
         snapshot.ticket,

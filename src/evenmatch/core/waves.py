@@ -61,7 +61,7 @@ class Timetable:
             self.next_wave_ms = now_ms + every_ms
         self.tried = queue.changed
         self.next_change_ms = NEVER
-        snapshot, slots = freeze(queue, now_ms)
+        snapshot, slots = freeze(queue, now_ms, state.next_proposal)
         if not len(snapshot):
             return None
         self.wave = wave = max(self.wave, queue.wave) + 1

@@ -42,6 +42,8 @@ class Snapshot(msgspec.Struct, frozen=True, eq=False):
     str), `profile.FEATURE` of categorical features (str)."""
     active_population: int | None = None
     """Players seen lately, waiting or not; None = not known."""
+    first_match: int = 1
+    """The number that the first match of the plan will have."""
 
     @classmethod
     def from_columns(
@@ -115,4 +117,5 @@ class Snapshot(msgspec.Struct, frozen=True, eq=False):
             facts={name: column[where] for name, column in self.facts.items()},
             traits={name: tuple(values[place] for place in where.tolist()) for name, values in self.traits.items()},
             active_population=self.active_population,
+            first_match=self.first_match,
         )

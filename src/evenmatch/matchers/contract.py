@@ -203,6 +203,7 @@ def _slice(snapshot: Snapshot, first: int, end: int) -> Snapshot:
         facts={name: column[players] for name, column in snapshot.facts.items()},
         traits={name: values[players] for name, values in snapshot.traits.items()},
         active_population=snapshot.active_population,
+        first_match=snapshot.first_match,
     )
 
 

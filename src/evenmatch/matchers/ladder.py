@@ -319,6 +319,7 @@ class Ladder:
             maps=self.maps,
             region_servers=self.region_servers,
             channel_prefix=self.channel_prefix,
+            first_number=snapshot.first_match,
             channel_count=self.channel_count,
             seed=seed,
         )

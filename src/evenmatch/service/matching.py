@@ -131,6 +131,7 @@ class Worker:
                 "now_ms": snapshot.now_ms,
                 "traits": snapshot.traits,
                 "active_population": snapshot.active_population,
+                "first_match": snapshot.first_match,
             }
             pipe.send((bare, rest, memory.name, layout))
             patience_s = (effect.deadline_ms - effect.snapshot.now_ms) / 1000
