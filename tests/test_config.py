@@ -102,7 +102,7 @@ def test_the_builtin_queues_keep_the_rules_and_can_be_written_and_read() -> None
 
 def test_the_example_is_right_and_begins_with_a_builtin_queue() -> None:
     specs = config.load(EXAMPLE)
-    assert len(specs) == 3
+    assert len(specs) == 8
     assert specs[0] == config.builtin()[0]
 
 
@@ -365,7 +365,7 @@ def test_no_value_of_any_kind_brings_anything_but_queues_or_a_config_error(secti
 def test_check_shows_the_queues_of_a_right_file(capsys: pytest.CaptureFixture[str]) -> None:
     check(EXAMPLE)
     shown = capsys.readouterr()
-    for word in ("duel", "2x5", "first_come", "2.5 s", "none", "1800 s", "3 queues, no mistakes"):
+    for word in ("duel", "2x5", "first_come", "2.5 s", "none", "1800 s", "8 queues, no mistakes"):
         assert word in shown.out
     assert shown.err == ""
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from evenmatch import cli
+from evenmatch import cli, planning
+from evenmatch.errors import MatcherError, TicketError
 from tests.service.harness import evenmatch
 
 ROOT = Path(__file__).parent.parent
@@ -468,3 +469,27 @@ def test_a_reader_that_goes_away_is_no_trouble(tmp_path: Path) -> None:
     command = f"{sys.executable} -m evenmatch plan --json --tickets {path} | head -c 1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)
     assert "Traceback" not in done.stderr
+
+
+def test_a_player_is_in_one_ticket_only_and_an_id_is_not_empty() -> None:
+    twice = [{"id": "a", "players": [{"id": "zoe"}]}, {"id": "b", "players": [{"id": "zoe"}]}]
+    with pytest.raises(TicketError, match="'zoe' is in two tickets"):
+        planning.plan(twice)
+    with pytest.raises(TicketError, match="empty id"):
+        planning.plan([{"id": ""}])
+
+
+def test_plan_asks_what_the_door_of_a_live_queue_asks() -> None:
+    with pytest.raises(MatcherError, match=r"ticket 'b'.* brings no ratings.bw or ratings.sc2"):
+        planning.plan([{"id": "a", "ratings": {"bw": 5}}, {"id": "b"}], "ladder")
+    with pytest.raises(MatcherError, match=r"ticket 'a'.* brings no ping_ms"):
+        planning.plan([{"id": "a"}, {"id": "b"}], "lom", session_size=2)
+
+
+def test_who_waits_is_told_in_canonical_order_whatever_the_order_of_the_file() -> None:
+    tickets = [{"id": name, "waited_s": wait} for name, wait in (("c", 1), ("a", 1), ("b", 9))]
+    told = [
+        [one.ticket for one in planning.plan(order, "exact", format="2x5").unmatched]
+        for order in (tickets, tickets[::-1])
+    ]
+    assert told == [["b", "a", "c"]] * 2

@@ -20,7 +20,7 @@ from evenmatch.matchers.contract import Matcher, cannot_seat, own_format, plan_w
 from evenmatch.matchers.parameters import whole_number
 from evenmatch.matchers.registry import build
 from evenmatch.numerics.quality import evenness, match_quality, rating_totals, team_means
-from evenmatch.tickets import TicketInput, parse, to_snapshot
+from evenmatch.tickets import TicketInput, brings, parse, to_snapshot
 
 SEED_MAX: Final = 2**63 - 1
 _FORMAT: Final = re.compile(r"([0-9]{1,3})x([0-9]{1,3})", re.ASCII)
@@ -95,11 +95,22 @@ def plan(
         chosen = matcher
     form = read_format(format) if isinstance(format, str) else format or own_format(chosen)
     found = parse(tickets)
+    if all(cannot_seat(chosen, form, party) is not None for party in range(1, form.size + 1)):
+        raise MatcherError(f"{chosen.name}: {cannot_seat(chosen, form, 1)}")
     for ticket in found:
-        wrong = cannot_seat(chosen, form, len(ticket.players))
+        wrong = cannot_seat(chosen, form, len(ticket.players)) or _lacks(chosen, ticket)
         if wrong is not None:
             raise MatcherError(f"{chosen.name}: ticket {ticket.id!r}: {wrong}")
     return _run(chosen, found, form, seed, trace)
+
+
+def _lacks(matcher: Matcher, ticket: TicketInput) -> str | None:
+    """What a ticket does not bring that its matcher needs; the same is asked at the door of a live queue."""
+    for group in getattr(matcher, "requires", ()):
+        for player in ticket.players:
+            if not any(brings(player, name) for name in group):
+                return f"player {player.id!r} brings no {' or '.join(group)}"
+    return None
 
 
 def _run(matcher: Matcher, tickets: list[TicketInput], form: Format, seed: int, trace: bool) -> Outcome:
@@ -128,7 +139,7 @@ def _run(matcher: Matcher, tickets: list[TicketInput], form: Format, seed: int, 
         ],
         unmatched=[
             Waiting(names[row], Reason(code).word, Reason(code).text)
-            for row, code in enumerate(made.reasons.tolist())
+            for row, code in ((row, int(made.reasons[row])) for row in snapshot.canonical_order().tolist())
             if code != Reason.SEATED
         ],
         details={"bound": None, "optimality_gap": None} | in_names(made.details, name_of),

@@ -85,12 +85,17 @@ def _read_json(text: str, name: str) -> Any:
 def parse(tickets: Iterable[Any], name: str = "tickets") -> list[TicketInput]:
     """Tickets from Python values: dictionaries as in the JSON, or `TicketInput`s."""
     found = [_ticket(value, f"{name}[{place}]") for place, value in enumerate(tickets)]
-    seen: dict[str, str] = {}
+    seen: set[str] = set()
+    ticket_of: dict[str, str] = {}
     for ticket in found:
         if ticket.id in seen:
             raise TicketError(f"{name}: the ticket {ticket.id!r} is there twice")
-        seen[ticket.id] = ticket.id
+        seen.add(ticket.id)
         _check(ticket, f"{name}: ticket {ticket.id!r}")
+        for player in ticket.players:
+            other = ticket_of.setdefault(player.id, ticket.id)
+            if other != ticket.id:
+                raise TicketError(f"{name}: the player {player.id!r} is in two tickets, {other!r} and {ticket.id!r}")
     return found
 
 
@@ -117,12 +122,14 @@ def _ticket(value: Any, where: str) -> TicketInput:
 
 def _check(ticket: TicketInput, where: str) -> None:
     """The rules that types do not say."""
+    if not ticket.id or not all(player.id for player in ticket.players):
+        raise TicketError(f"{where} has an empty id, or a player with one")
     if not ticket.players:
         raise TicketError(f"{where} has no players")
     if not 0 <= ticket.waited_s <= 1e9:
-        raise TicketError(f"{where}: waited_s is {ticket.waited_s}; a wait is a number of seconds, 0 or more")
+        raise TicketError(f"{where}: waited_s is {ticket.waited_s}; a wait is a number of seconds from 0 to 1e9")
     if not 0 <= ticket.misses < 2**31:
-        raise TicketError(f"{where}: misses is {ticket.misses}; it is a whole number, 0 or more")
+        raise TicketError(f"{where}: misses is {ticket.misses}; it is a whole number from 0 to 2147483647")
     names = [player.id for player in ticket.players]
     if len(set(names)) < len(names):
         raise TicketError(f"{where} has the same player twice")
@@ -135,6 +142,14 @@ def _check(ticket: TicketInput, where: str) -> None:
                 raise TicketError(f"{where}: {field} of {player.id!r} is {number}: use a number within {FACT_MAX:g}")
         if player.ping_ms is not None and player.ping_ms < 0:
             raise TicketError(f"{where}: ping_ms of {player.id!r} is {player.ping_ms}: use 0 or more")
+
+
+def brings(player: PlayerInput, name: str) -> bool:
+    """Does a player bring this fact or trait?"""
+    group, _, key = name.partition(".")
+    if group in ("ratings", "profile") and key:
+        return getattr(player, group).get(key) is not None
+    return name == "rating" or bool(getattr(player, name, None) not in (None, ()))
 
 
 def _read_csv(text: str, name: str) -> list[TicketInput]:

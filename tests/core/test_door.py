@@ -78,7 +78,7 @@ def notes_sum(stage: Stage, name: str) -> int:
 
 
 def test_a_matcher_says_what_its_door_asks() -> None:
-    assert LADDER.door.party_sizes is None, "a team holds one player anyway"
+    assert LADDER.door.party_sizes == (1,)
     assert LADDER.door.keeps == ("ratings.bw", "ratings.sc2", "region", "vetoed_maps")
     assert LADDER.door.words == ("region", "vetoed_maps")
     assert LADDER.door.requires == (("ratings.bw", "ratings.sc2"),)
@@ -105,7 +105,7 @@ FULL = {"profile.mode": "fast", "roles": ["tank"]}
         (BUCKETS, alone(Member(1)), Reasons.PARTY_UNSUPPORTED),
         (BUCKETS, TicketRequest((Member(1), Member(2))), None),
         (CINDER, alone(Member(1)), Reasons.PARTY_UNSUPPORTED),
-        (CINDER, TicketRequest((Member(1), Member(2), Member(3))), Reasons.PARTY_TOO_LARGE),
+        (CINDER, TicketRequest((Member(1), Member(2), Member(3))), Reasons.PARTY_UNSUPPORTED),
         (LADDER, alone(Member(1)), Reasons.MISSING_FACT),
         (LADDER, alone(who(1, bw=math.nan)), Reasons.BAD_FACT),
         (LADDER, alone(who(1, bw=math.inf)), Reasons.BAD_FACT),

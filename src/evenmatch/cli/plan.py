@@ -54,7 +54,7 @@ def plan(
     if spec is not None and (matcher is not None or param):
         raise ConfigError("--queue brings the matcher and its parameters: leave out --matcher and --param")
     name = spec.matcher.name if spec else matcher or "first_come"
-    parameters = dict(spec.matcher.parameters) if spec else dict(_parameter(one) for one in param or [])
+    parameters = dict(spec.matcher.parameters) if spec else _parameters(param or [])
     form = format or (str(spec.format) if spec else None)
     if spec is not None and format is not None and format != str(spec.format):
         raise ConfigError(f"--format {format} disagrees with {queue}, which plays {spec.format}")
@@ -84,6 +84,15 @@ def _queue(where: str) -> QueueSpec:
     if name not in specs:
         raise ConfigError(f"{path} has no queue {name!r}; it has {', '.join(sorted(specs))}")
     return specs[name]
+
+
+def _parameters(given: list[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in map(_parameter, given):
+        if name in found:
+            raise ConfigError(f"--param {name} is given twice")
+        found[name] = value
+    return found
 
 
 def _parameter(given: str) -> tuple[str, Any]:

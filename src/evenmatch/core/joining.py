@@ -72,6 +72,13 @@ def _refused(state: State, queue: QueueState, request: TicketRequest, joining: s
     members = request.members
     if not members:
         return Refusal(Reasons.EMPTY_PARTY, "players is empty: name at least one")
+    sizes = queue.spec.door.party_sizes
+    if sizes is not None and len(members) not in sizes:
+        return Refusal(
+            Reasons.PARTY_UNSUPPORTED,
+            f"{queue.spec.matcher.name} seats parties of {' or '.join(map(str, sizes))} in {queue.spec.name}, "
+            f"not of {len(members)}",
+        )
     largest = queue.spec.format.size
     if len(members) > largest:
         return Refusal(
@@ -80,13 +87,6 @@ def _refused(state: State, queue: QueueState, request: TicketRequest, joining: s
         )
     if len(members) > 1 and len({member.player for member in members}) < len(members):
         return Refusal(Reasons.PLAYER_TWICE, "the same player stands in the party more than once")
-    sizes = queue.spec.door.party_sizes
-    if sizes is not None and len(members) not in sizes:
-        return Refusal(
-            Reasons.PARTY_UNSUPPORTED,
-            f"{queue.spec.matcher.name} seats parties of {' or '.join(map(str, sizes))} in {queue.spec.name}, "
-            f"not of {len(members)}",
-        )
     for member in members:
         if not -FACT_MAX <= member.rating <= FACT_MAX:  # true for NaN too
             return Refusal(

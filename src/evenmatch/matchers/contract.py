@@ -129,7 +129,7 @@ def door(matcher: Matcher, form: Format) -> DoorSpec:
         raise MatcherError(f"{matcher.name}: {whys[0]}")
     sizes = tuple(party for party, why in enumerate(whys, 1) if why is None)
     return DoorSpec(
-        party_sizes=None if len(sizes) == form.size else sizes,
+        party_sizes=sizes if hasattr(matcher, "cannot_seat") else None,
         keeps=tuple(getattr(matcher, "keeps", ())),
         requires=tuple(tuple(group) for group in getattr(matcher, "requires", ())),
         words=tuple(name for name in getattr(matcher, "words", _WORDS) if name in getattr(matcher, "keeps", ())),
