@@ -159,7 +159,7 @@ PLAYER = {"id": "refused"}
         ("lom", [PLAYER | {"ping_ms": 5}, {"id": "r2", "ping_ms": 5}], "party_unsupported"),
         ("pairs", [PLAYER], "party_unsupported"),
         ("cinder", [PLAYER], "party_unsupported"),
-        ("ladder", [PLAYER, {"id": "r2"}], "party_too_large"),
+        ("ladder", [PLAYER, {"id": "r2"}], "party_unsupported"),
         ("epgc", [PLAYER], "missing_fact"),
         ("ladder", [PLAYER], "missing_fact"),
         ("ladder", [PLAYER | {"ratings": {"zerg": 1}}], "missing_fact"),

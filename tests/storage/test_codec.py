@@ -53,6 +53,10 @@ FIELDS: dict[Any, st.SearchStrategy[Any]] = {
     QueueSpec: SPECS,
     dict[str, Array]: st.dictionaries(st.text(), arrays("f8"), max_size=2),
     tuple[str, ...]: st.lists(st.text(), max_size=3).map(tuple),
+    dict[str, list[Any]]: st.dictionaries(st.text(), st.lists(st.none() | st.text(), max_size=3), max_size=2),
+    tuple[dict[str, Any], ...]: st.lists(st.dictionaries(st.text(), st.text() | st.integers(0, 9)), max_size=2).map(
+        tuple
+    ),
 }
 
 

@@ -53,9 +53,21 @@ class Lom:
         self.session_size = session_size
         self.leaders = leaders
         self.features = features
-        self.keeps = kept(self.name, features)
-        self.requires = required(self.name, features)
-        self.words = words(self.name, features)
+
+    @property
+    def keeps(self) -> tuple[str, ...]:
+        """What a queue must keep of its players for the declared features."""
+        return kept(self.name, self.features)
+
+    @property
+    def requires(self) -> tuple[tuple[str, ...], ...]:
+        """What every player must bring."""
+        return required(self.name, self.features)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Those of `keeps` that are words."""
+        return words(self.name, self.features)
 
     def cannot_seat(self, form: Format, party: int) -> str | None:
         """Why a party of this size can't play in this format; None = it can."""

@@ -198,7 +198,10 @@ def search(ledger: Ledger, effort: Effort) -> None:
     ledger.section("search", "Section 4: best or first")
     draw = generator(effort.seed, 8)
     tickets = [
-        {"id": f"{place:03d}", "players": [{"id": str(seat), "rating": float(r)} for seat, r in enumerate(lobby)]}
+        {
+            "id": f"{place:03d}",
+            "players": [{"id": f"{place}-{seat}", "rating": float(r)} for seat, r in enumerate(lobby)],
+        }
         for place, lobby in enumerate(draw.uniform(LCAP, UCAP, (400, LOBBY)))
     ]
     snapshot = to_snapshot(parse(tickets), Format(2, LOBBY))
