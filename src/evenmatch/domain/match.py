@@ -86,16 +86,6 @@ class Plan(msgspec.Struct, frozen=True, eq=False):
         return found
 
 
-def empty_plan(reasons: Array, width: int) -> Plan:
-    """A plan without matches."""
-    return Plan(
-        rosters=np.empty((0, width), np.int32),
-        team_of=np.empty((0, width), np.int8),
-        cost=np.empty(0),
-        reasons=reasons,
-    )
-
-
 _TICKET_KEYS: Final = frozenset(
     {"ticket", "tickets", "leader", "leaders", "members", "anchor", "added", "lead", "follow"}
 )

@@ -14,7 +14,6 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
-from evenmatch.domain.arrays import Array
 from evenmatch.domain.events import Event
 from evenmatch.errors import JournalDamaged, JournalNewer
 
@@ -110,8 +109,3 @@ def decode_content(body: bytes) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise JournalDamaged("a checkpoint is not a table of columns")
     return content
-
-
-def array_of(value: Any) -> Array:
-    """An array out of decoded content, writeable."""
-    return np.array(value)
