@@ -52,6 +52,8 @@ $(READY): pyproject.toml requirements.lock
 	@$(PIP) install --require-hashes --only-binary :all: -r requirements.lock
 	@echo "setup: installing evenmatch itself"
 	@$(PIP) install --no-deps --no-build-isolation -e .
+	@echo "setup: compiling the kernels"
+	@$(BIN)/python -m evenmatch.warming
 	@touch $(READY)
 	@echo "setup: done; try $(BIN)/evenmatch --help"
 

@@ -42,6 +42,7 @@ SEES: Final[dict[str, tuple[str, ...]]] = {
     "settings": ("errors",),
     "recovery": ("domain", "core", "storage", "errors"),
     "tickets": ("domain", "matchers", "numerics", "errors"),
+    "warming": ("numerics", "matchers"),
     "planning": ("domain", "matchers", "numerics", "errors", "tickets"),
     "service": ROOMS,
     "lab": ROOMS,

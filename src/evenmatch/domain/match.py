@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from evenmatch.domain.arrays import Array
+from evenmatch.domain.table import Table
 
 
 class Reason(IntEnum):
@@ -64,7 +65,7 @@ class Plan(msgspec.Struct, frozen=True, eq=False):
     """int8[n]: a `Reason` for each row of the snapshot."""
     details: dict[str, Any] = {}
     """What the matcher has to say of the plan as a whole."""
-    match_details: tuple[dict[str, Any], ...] = ()
+    match_details: Table = Table()
     """What it has to say of each match; empty = nothing."""
     trace: tuple[dict[str, Any], ...] = ()
     """The matcher's own account of its steps, on request."""

@@ -45,6 +45,7 @@ from evenmatch.domain.arrays import Array
 from evenmatch.domain.match import Plan, Reason
 from evenmatch.domain.queue import SECONDS_MAX, Format, milliseconds
 from evenmatch.domain.snapshot import Snapshot
+from evenmatch.domain.table import Table
 from evenmatch.domain.ticket import FACT_MAX, RATING_DEFAULT
 from evenmatch.errors import MatcherError
 from evenmatch.matchers.contract import plan_from_matches, require_seatable
@@ -115,7 +116,7 @@ class Buckets:
             left=np.full(len(snapshot), Reason.NOBODY_IN_RANGE, np.int8),
             cost=distance.astype(np.float64),
             details={"bound": None, "optimality_gap": None},
-            match_details=tuple({"distance": apart} for apart in distance.tolist()),
+            match_details=Table({"distance": distance}),
             trace=account(snapshot, rows, bucket, np.minimum(grown, limit)) if trace else (),
         )
 

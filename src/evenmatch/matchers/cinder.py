@@ -46,6 +46,7 @@ from evenmatch.domain.arrays import Array
 from evenmatch.domain.match import Plan, Reason
 from evenmatch.domain.queue import Format
 from evenmatch.domain.snapshot import Snapshot
+from evenmatch.domain.table import Table
 from evenmatch.errors import MatcherError
 from evenmatch.matchers.contract import plan_from_matches, require_seatable
 from evenmatch.matchers.parameters import choice, number, whole_number
@@ -118,7 +119,7 @@ class Cinder:
             left=np.full(len(order), Reason.TOO_FEW_PLAYERS if alone else Reason.NO_FAIR_OPPONENT),
             cost=np.array([pair.sanction for pair in pairs], np.float64),
             details={"bound": None, "optimality_gap": None},
-            match_details=tuple(told),
+            match_details=Table.from_rows(told),
             trace=tuple({"tickets": t, **one} for t, one in zip(tickets, told, strict=True)) if trace else (),
         )
 

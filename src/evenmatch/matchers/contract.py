@@ -30,6 +30,7 @@ from evenmatch.domain.arrays import Array
 from evenmatch.domain.match import Plan, Reason
 from evenmatch.domain.queue import NO_FORMAT, DoorSpec, Format
 from evenmatch.domain.snapshot import Snapshot
+from evenmatch.domain.table import Table
 from evenmatch.errors import MatcherError
 from evenmatch.matchers.cost import match_cost
 
@@ -46,6 +47,9 @@ __all__ = [
     "wave_next_change_ms",
     "with_format",
 ]
+
+
+NO_DETAILS: Final = Table()
 
 
 class Matcher(Protocol):
@@ -158,7 +162,7 @@ def plan_wave(matcher: Matcher, snapshot: Snapshot, *, seed: int = 0, trace: boo
         cost=np.concatenate([plan.cost for _, plan in parts]),
         reasons=reasons,
         details={"groups": [{"group": c, **p.details} for c, (_, p) in zip(codes, parts, strict=True) if p.details]},
-        match_details=tuple(one for _, plan in parts for one in plan.match_details or ({},) * len(plan.rosters)),
+        match_details=Table.stacked([plan.match_details for _, plan in parts]),
         trace=tuple({"group": code, **step} for code, plan in told for step in plan.trace),
     )
 
@@ -220,7 +224,7 @@ def plan_from_matches(
     left: Array,
     cost: Array | None = None,
     details: dict[str, Any] | None = None,
-    match_details: tuple[dict[str, Any], ...] = (),
+    match_details: Table = NO_DETAILS,
     trace: tuple[dict[str, Any], ...] = (),
 ) -> Plan:
     """A plan from matches laid one after the other.

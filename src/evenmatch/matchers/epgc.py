@@ -40,6 +40,7 @@ from evenmatch.domain.arrays import Array
 from evenmatch.domain.match import Plan, Reason
 from evenmatch.domain.queue import TEAM_SIZE_MAX, Format
 from evenmatch.domain.snapshot import Snapshot
+from evenmatch.domain.table import Table
 from evenmatch.domain.ticket import FACT_MAX, RATING_DEFAULT
 from evenmatch.errors import MatcherError
 from evenmatch.matchers.contract import plan_from_matches, require_seatable
@@ -129,7 +130,7 @@ class Epgc:
             left=np.full(len(snapshot), Reason.TIER_TOO_SMALL, np.int8),
             cost=np.array([0.0 - about["weight"] for about in match_details]),
             details={"bound": None, "optimality_gap": None},
-            match_details=tuple(match_details),
+            match_details=Table.from_rows(match_details),
             trace=tuple(steps),
         )
 

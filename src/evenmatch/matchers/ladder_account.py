@@ -20,6 +20,7 @@ from typing import Any, Final
 import numpy as np
 
 from evenmatch.domain.arrays import Array
+from evenmatch.domain.table import Table
 from evenmatch.matchers.ladder_creation import Venue
 from evenmatch.matchers.ladder_optimal import Optimum
 from evenmatch.matchers.ladder_stages import Equalized, Found, Partition, Refined, Side, scores
@@ -39,7 +40,7 @@ class Account:
         self.ticket = ticket
         self.wanted = wanted
         self.details: dict[str, Any] = dict.fromkeys(_STATISTICS)
-        self.match_details: tuple[dict[str, Any], ...] = ()
+        self.match_details = Table()
         self.steps: list[dict[str, Any]] = []
 
     @property
@@ -138,15 +139,13 @@ class Account:
 
     def creation(self, first: Array, second: Array, gap: Array, score: Array, venues: list[Venue]) -> None:
         """Stage 7; places of each match, by side."""
-        columns = (self.ticket[first].tolist(), self.ticket[second].tolist(), gap.tolist(), score.tolist(), venues)
-        self.match_details = tuple(
+        self.match_details = Table(
             {
-                "sides": dict(zip(self.sides, (one, other), strict=True)),
-                "gap": apart,
-                "score": points,
-                **venue._asdict(),
+                "sides": Table(dict(zip(self.sides, (self.ticket[first], self.ticket[second]), strict=True))),
+                "gap": gap,
+                "score": score,
+                **Table.from_rows(venue._asdict() for venue in venues).columns,
             }
-            for one, other, apart, points, venue in zip(*columns, strict=True)
         )
         self._step(7, "create_matches", matches=list(self.match_details[:LISTED_MAX]))
 

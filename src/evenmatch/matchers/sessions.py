@@ -25,6 +25,7 @@ from evenmatch.domain.arrays import Array
 from evenmatch.domain.match import Plan, Reason
 from evenmatch.domain.queue import TEAM_SIZE_MAX, Format
 from evenmatch.domain.snapshot import Snapshot
+from evenmatch.domain.table import Table
 from evenmatch.errors import MatcherError
 from evenmatch.matchers.association import Declared, association, declared_features
 from evenmatch.matchers.contract import plan_from_matches, require_seatable
@@ -92,7 +93,6 @@ def plan_sessions(
     each = np.take_along_axis(weights, picked, axis=1)
     cost = np.array([math.fsum(session) for session in each.tolist()], np.float64)
     ticket = ordered.ticket
-    told = list(zip(ticket[leaders].tolist(), cost.tolist(), strict=True))
     steps = zip(ticket[seats].tolist(), each.tolist(), strict=True)
     too_few = len(order) < matcher.session_size
     return plan_from_matches(
@@ -106,7 +106,7 @@ def plan_sessions(
             "bound": math.fsum(each.ravel().tolist()) if proven else None,
             "optimality_gap": 0.0 if proven else None,
         },
-        match_details=tuple({"leader": leader, "weight": weight} for leader, weight in told),
+        match_details=Table({"leader": ticket[leaders], "weight": cost}),
         trace=tuple({"leader": s[0], "members": s[1:], "weights": w} for s, w in steps) if trace else (),
     )
 

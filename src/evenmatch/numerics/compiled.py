@@ -1,0 +1,45 @@
+"""How kernels are compiled: by numba, once, when their module is imported, without the interpreter's lock.
+
+A kernel that is called from Python says the types it takes, so that importing its module is all the warming it needs:
+compiled code is read from a cache beside the source, or made and put there (`evenmatch.warming` makes all of it).
+Kernels that are called from kernels only need no types.
+
+Arrays are named by what they hold: `INTS` is int64[:], `INTS2` int64[:, :], all contiguous and promised not to be
+written to, so that the frozen columns of a snapshot may be passed as they are; `OUT_INTS` and the like are written to.
+
+No kernel uses numba's own threads: its default threading layer aborts the process when two threads call it at once.
+Work is split in Python instead (`threads`).
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, TypeVar, cast
+
+import numba
+from numba import types
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+INT: Final = types.int64
+FLOAT: Final = types.float64
+BOOL: Final = types.boolean
+
+
+def _array(kind: Any, dimensions: int, written: bool) -> Any:
+    return types.Array(kind, dimensions, "C", readonly=not written)
+
+
+INTS, INTS2, OUT_INTS, OUT_INTS2 = (_array(types.int64, d, w) for w in (False, True) for d in (1, 2))
+INT32S, INT32S2, OUT_INT32S, OUT_INT32S2 = (_array(types.int32, d, w) for w in (False, True) for d in (1, 2))
+INT8S, INT8S2, OUT_INT8S, OUT_INT8S2 = (_array(types.int8, d, w) for w in (False, True) for d in (1, 2))
+FLOATS, FLOATS2, OUT_FLOATS, OUT_FLOATS2 = (_array(types.float64, d, w) for w in (False, True) for d in (1, 2))
+BOOLS, BOOLS2, OUT_BOOLS, OUT_BOOLS2 = (_array(types.boolean, d, w) for w in (False, True) for d in (1, 2))
+
+
+def kernel(*takes: Any) -> Callable[[F], F]:
+    """Compile a function of arrays and numbers for arguments of these types; without any, for use in kernels only."""
+    compiler: Any = numba.njit(takes or None, cache=True, nogil=True, error_model="numpy")
+
+    def compiled(function: F) -> F:
+        return cast(F, compiler(function))
+
+    return compiled
