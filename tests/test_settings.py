@@ -31,6 +31,7 @@ def test_every_setting_is_read_from_its_variable() -> None:
         "EVENMATCH_TICK_MS": "10",
         "EVENMATCH_CHECKPOINT_DEBT": "99",
         "EVENMATCH_KEEP_S": "1.5",
+        "EVENMATCH_THREADS": "1",
     }
     assert sorted(environ) == sorted(VARIABLES)
     assert from_environment(environ) == Settings(
@@ -44,6 +45,7 @@ def test_every_setting_is_read_from_its_variable() -> None:
         tick_ms=10,
         checkpoint_debt=99,
         keep_s=1.5,
+        threads=1,
     )
 
 

@@ -36,6 +36,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Events in the journal after which a new checkpoint is saved."""
     keep_s: float = 60.0
     """Finished tickets stay in the state this long."""
+    threads: int = 0
+    """Threads that one plan may use; 0 = as many as there are processors."""
 
 
 _RANGES: Final[dict[str, tuple[int, int]]] = {
@@ -47,6 +49,7 @@ _RANGES: Final[dict[str, tuple[int, int]]] = {
     "tick_ms": (1, 60_000),
     "checkpoint_debt": (1, 10**12),
     "keep_s": (0, 30 * 24 * 3600),
+    "threads": (0, 1_024),
 }
 """Field -> the least and the most that make sense."""
 

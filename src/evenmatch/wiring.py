@@ -7,6 +7,7 @@ import logging
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Callable, Iterable
 
 import structlog
@@ -15,12 +16,14 @@ import uvicorn
 from evenmatch import __version__
 from evenmatch.domain.queue import QueueSpec
 from evenmatch.errors import EvenmatchError
+from evenmatch.numerics import threads
 from evenmatch.service.app import App
 from evenmatch.service.matching import MatcherRoom
 from evenmatch.service.runner import Runner
 from evenmatch.settings import Settings
 from evenmatch.storage.protocol import Journal
 from evenmatch.storage.sqlite import SqliteJournal
+from evenmatch.warming import load_matchers
 
 _SWITCH_S = 0.002
 """The engine thread and the event loop hand the interpreter lock over this often at the latest. With Python's own 5 ms
@@ -74,6 +77,7 @@ def serve(settings: Settings, specs: Iterable[QueueSpec], started: Callable[[str
     except BaseException:
         journal.close()
         raise
+    _warm(app)
     _tune()
     config = uvicorn.Config(
         app,
@@ -101,6 +105,14 @@ def serve(settings: Settings, specs: Iterable[QueueSpec], started: Callable[[str
     started(url, [queue.spec for queue in app.runner.engine.state.by_index])
     with asyncio.Runner(loop_factory=_loop) as runner:
         runner.run(server.serve(sockets=[listening]))
+
+
+def _warm(app: App) -> None:
+    """Load compiled code before traffic: that of the open queues at once, the rest while the server runs already."""
+    if app.settings.threads:
+        threads.use(app.settings.threads)
+    load_matchers(queue.spec.matcher.name for queue in app.runner.engine.state.by_index)
+    threading.Thread(target=load_matchers, name="warming", daemon=True).start()
 
 
 def _tune() -> None:

@@ -11,6 +11,7 @@ app = App(
     help="A matchmaker for online games.",
     version=__version__,
     help_on_error=False,
+    help_format="plaintext",
 )
 journal = App(name="journal", help="Look into a server's journal.")
 bench = App(name="bench", help="Measure, side by side with a baseline in the same run.")
