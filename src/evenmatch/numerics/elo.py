@@ -26,7 +26,8 @@ def _means(rating: Array, start: Array) -> Array:
 
 @kernel()
 def _expected(mean: float, other: float, scale: float) -> float:
-    return 1.0 / (1.0 + 10.0 ** ((other - mean) / scale))
+    expected: float = 1.0 / (1.0 + 10.0 ** ((other - mean) / scale))
+    return expected
 
 
 @kernel(FLOATS, FLOATS, INTS, INTS, FLOAT)
@@ -58,4 +59,5 @@ def odds(rating: Array, start: Array, scale: float) -> Array:
         for other in range(teams):
             if other != team:
                 chance[team] += _expected(means[team], means[other], scale)
-    return chance / chance.sum()
+    shares: Array = chance / chance.sum()
+    return shares

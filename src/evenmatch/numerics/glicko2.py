@@ -167,7 +167,8 @@ def odds(rating: Array, deviation: Array, start: Array) -> Array:
             if other != team:
                 g = _g(math.sqrt(phi[team] ** 2 + phi[other] ** 2))
                 chance[team] += 1.0 / (1.0 + math.exp(-g * (mu[team] - mu[other])))
-    return chance / chance.sum()
+    shares: Array = chance / chance.sum()
+    return shares
 
 
 def away(deviation: Array, volatility: Array, periods: Array | float, most: float) -> Array:

@@ -97,4 +97,5 @@ def odds(mu: Array, sigma: Array, start: Array, beta: float) -> Array:
             if other != one:
                 spread = math.sqrt(2.0 * beta * beta + variance[one] + variance[other])
                 chance[one] += 0.5 * math.erfc((strength[other] - strength[one]) / (spread * math.sqrt(2.0)))
-    return chance / chance.sum()
+    shares: Array = chance / chance.sum()
+    return shares
