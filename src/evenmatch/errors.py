@@ -6,6 +6,7 @@ An expected "no" to a command is not here: it is a `Refusal`, a value with a rea
     ├── ConfigError            a queues.toml that cannot be used; names the file and the key
     ├── MatcherError           a matcher was named, built or fed wrongly
     ├── TicketError            tickets given by a caller that cannot be used; names the ticket and the field
+    ├── ResultsError           a file of results that cannot be rated; names the column or the line
     └── JournalError           the journal could not do what was asked; nothing was half-done
         ├── JournalForeign     the file is not an evenmatch journal
         ├── JournalDamaged     the file is one, but its content is not what was written
@@ -26,6 +27,7 @@ __all__ = [
     "JournalStale",
     "JournalUnavailable",
     "MatcherError",
+    "ResultsError",
     "TicketError",
 ]
 
@@ -44,6 +46,10 @@ class MatcherError(EvenmatchError, ValueError):
 
 class TicketError(EvenmatchError, ValueError):
     """Tickets, given by a caller, that cannot be used."""
+
+
+class ResultsError(EvenmatchError, ValueError):
+    """Results of matches, given by a caller, that cannot be rated."""
 
 
 class JournalError(EvenmatchError):
