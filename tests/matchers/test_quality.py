@@ -64,3 +64,25 @@ def test_nothing_in_nothing_out() -> None:
     assert team_means(nothing, nothing, np.empty(0), np.empty(0), 2).shape == (0, 2)
     assert match_quality(np.empty((0, 2))).shape == (0,)
     assert match_cost(snapshot_of(Format(2, 1), []), nothing, nothing).shape == (0,)
+
+
+@given(st.data())
+def test_means_and_gaps_are_those_of_adding_up_by_hand(data: st.DataObject) -> None:
+    teams, matches, width = (data.draw(st.integers(1, 4)), data.draw(st.integers(0, 5)), data.draw(st.integers(0, 6)))
+    rating, size = data.draw(st.lists(st.floats(-1e6, 1e6), min_size=9, max_size=9)), [1, 2, 3] * 3
+    places = st.lists(st.integers(-1, 8), min_size=matches * width, max_size=matches * width)
+    rosters = np.array(data.draw(places), np.int32).reshape(matches, width)
+    team_of = np.where(rosters < 0, -1, rosters % teams).astype(np.int8)
+    expected = []
+    for roster in rosters.tolist():
+        total, players = [0.0] * teams, [0] * teams
+        for row in roster:
+            if row >= 0:
+                total[row % teams] += rating[row]
+                players[row % teams] += size[row]
+        expected.append([t / p if p else math.nan for t, p in zip(total, players, strict=True)])
+    means = team_means(rosters, team_of, np.array(rating), np.array(size), teams)
+    assert means.tobytes() == np.array(expected).reshape(matches, teams).tobytes()
+    known = [[mean for mean in row if not math.isnan(mean)] for row in expected]
+    gaps = [(max(row) - min(row)) ** 2 if row else math.nan for row in known]
+    assert np.array_equal(squared_gap(means), np.array(gaps), equal_nan=True)

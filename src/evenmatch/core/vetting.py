@@ -15,14 +15,13 @@ import msgspec
 import numpy as np
 
 from evenmatch.domain.arrays import Array
-from evenmatch.domain.match import Plan, Reason, in_names
+from evenmatch.domain.match import Plan, in_names
 from evenmatch.domain.refusals import Reasons, Refusal
+from evenmatch.numerics import plan_check
 from evenmatch.numerics.quality import evenness, match_quality, rating_totals, team_means
 
 from .state import WAITING, QueueState
 from .waves import Flight
-
-_REASONS = np.array(Reason)
 
 
 class Vetted(msgspec.Struct, frozen=True, eq=False):
@@ -87,33 +86,27 @@ def _broken(flight: Flight, plan: Plan) -> str | None:
         return f"rosters {rows.shape}, team_of {team_of.shape} and cost {plan.cost.shape} do not fit together"
     if rows.dtype.kind != "i" or team_of.dtype.kind != "i" or plan.reasons.dtype.kind != "i":
         return "rosters, team_of and reasons must be whole numbers"
-    if plan.cost.dtype.kind not in "fi" or np.isnan(plan.cost).any():
+    if plan.cost.dtype.kind not in "fi":
         return "a cost is not a number"
     if plan.match_details and len(plan.match_details) != len(rows):
         return f"{len(plan.match_details)} details for {len(rows)} matches"
     if plan.reasons.shape != (count,):
         return f"{len(plan.reasons)} reasons for {count} tickets"
     form = snapshot.format
-    filled = rows >= 0
     if len(rows) and rows.shape[1] > form.seats:
         return f"a roster has {rows.shape[1]} places for {form.seats} seats"
-    if rows.size and (int(rows.max()) >= count or int(rows.min()) < -1):
-        return f"a roster names a row outside 0..{count - 1}"
-    flat = rows[filled]
-    seated = np.bincount(flat, minlength=count)
-    if (seated > 1).any():
-        return f"row {int(seated.argmax())} is seated twice (I1)"
-    if ((team_of < 0) != ~filled).any() or (team_of >= form.teams).any():
-        return f"a ticket's team is not one of 0..{form.teams - 1}"
-    where = np.broadcast_to(np.arange(len(rows))[:, None], rows.shape)[filled]
-    players = np.bincount(where * form.teams + team_of[filled], snapshot.size[flat], len(rows) * form.teams)
-    if (players != form.size).any():
-        return f"a team does not have {form.size} players (I5)"
-    first = rows[np.arange(len(rows)), filled.argmax(axis=1)] if rows.size else flat
-    if (snapshot.group[first][where] != snapshot.group[flat]).any():
-        return "a match mixes tickets that the queue keeps apart (require_equal)"
-    if ((plan.reasons == Reason.SEATED) != (seated == 1)).any():
-        return "a ticket that waits has no reason, or one that is seated has one (I10)"
-    if not np.isin(plan.reasons, _REASONS).all():
-        return "a reason is none of those that there are (I10)"
-    return None
+    broken = plan_check.first_broken(plan, snapshot, gaps=True)
+    if broken is None:
+        return None
+    rule, at = broken
+    told = {
+        plan_check.COST_NAN: "a cost is not a number",
+        plan_check.NO_SUCH_ROW: f"a roster names a row outside 0..{count - 1}",
+        plan_check.NO_SUCH_TEAM: f"a ticket's team is not one of 0..{form.teams - 1}",
+        plan_check.TWICE: f"row {at} is seated twice (I1)",
+        plan_check.TEAM_NOT_FULL: f"a team does not have {form.size} players (I5)",
+        plan_check.GROUPS_MIXED: "a match mixes tickets that the queue keeps apart (require_equal)",
+        plan_check.REASON_WRONG: "a ticket that waits has no reason, or one that is seated has one (I10)",
+        plan_check.NO_SUCH_REASON: "a reason is none of those that there are (I10)",
+    }
+    return told[rule]

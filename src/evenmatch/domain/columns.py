@@ -65,6 +65,8 @@ def _features(profile: Mapping[str, ArrayLike] | ArrayLike | None) -> Mapping[st
 
 
 def _has_words(column: ArrayLike) -> bool:
+    if isinstance(column, np.ndarray) and column.dtype.kind in "biuf":
+        return False
     return any(isinstance(value, str) for value in np.asarray(column, object).ravel().tolist())
 
 

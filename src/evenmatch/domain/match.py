@@ -73,18 +73,16 @@ class Plan(msgspec.Struct, frozen=True, eq=False):
     @property
     def matches(self) -> list[Seating]:
         """The suggested matches as objects."""
-        found = []
-        for roster, team_of, cost in zip(self.rosters, self.team_of, self.cost, strict=True):
-            filled = roster >= 0
-            rows, teams = roster[filled].tolist(), team_of[filled].tolist()
-            count = max(teams) + 1
-            found.append(
-                Seating(
-                    tuple(tuple(r for r, t in zip(rows, teams, strict=True) if t == team) for team in range(count)),
-                    float(cost),
-                )
-            )
-        return found
+        rosters, teams, costs = self.rosters.tolist(), self.team_of.tolist(), self.cost.tolist()
+        return [Seating(_by_team(*match), cost) for *match, cost in zip(rosters, teams, costs, strict=True)]
+
+
+def _by_team(roster: list[int], team_of: list[int]) -> tuple[tuple[int, ...], ...]:
+    teams: list[list[int]] = [[] for _ in range(max(team_of) + 1)]
+    for row, team in zip(roster, team_of, strict=True):
+        if row >= 0:
+            teams[team].append(row)
+    return tuple(map(tuple, teams))
 
 
 _TICKET_KEYS: Final = frozenset(

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenmatch.domain.arrays import Array
+from evenmatch.domain.order import canonical_order
 from evenmatch.domain.queue import NO_FORMAT, Format
 
 
@@ -81,14 +82,20 @@ class Snapshot(msgspec.Struct, frozen=True, eq=False):
     @property
     def size(self) -> Array:
         """int64[n]: players in each ticket."""
-        return np.diff(self.player_start)
+        size: Array = self.player_start[1:] - self.player_start[:-1]
+        return size
+
+    @property
+    def solo(self) -> bool:
+        """Every ticket is a single player, so that rows and players are the same."""
+        return len(self.player) == len(self.ticket)
 
     def mean(self, fact: str) -> Array:
         """float64[n]: the mean of a player fact over each ticket's party."""
         if not len(self):
             return np.empty(0)
         column: Array = self.facts[fact]
-        if len(column) == len(self):
+        if self.solo:
             return column
         totals: Array = np.add.reduceat(column, self.player_start[:-1])
         means: Array = totals / self.size
@@ -96,14 +103,11 @@ class Snapshot(msgspec.Struct, frozen=True, eq=False):
 
     def canonical_order(self) -> Array:
         """int64[n]: rows by longer wait, then returned from a failed match, then ticket number."""
-        return np.lexsort((self.ticket, ~self.returned, -self.waited_ms))
+        return canonical_order(self.waited_ms, self.returned, self.ticket)
 
     def take(self, rows: Array) -> "Snapshot":
         """The snapshot of these rows only, in the order given."""
-        start = self.player_start[rows]
-        size = self.size[rows]
-        player_start = np.concatenate(([0], np.cumsum(size)))
-        where = np.arange(player_start[-1]) + np.repeat(start - player_start[:-1], size)
+        player_start, where = self._players(rows)
         return Snapshot(
             format=self.format,
             now_ms=self.now_ms,
@@ -115,7 +119,25 @@ class Snapshot(msgspec.Struct, frozen=True, eq=False):
             player_start=player_start,
             player=self.player[where],
             facts={name: column[where] for name, column in self.facts.items()},
-            traits={name: tuple(values[place] for place in where.tolist()) for name, values in self.traits.items()},
+            traits=_taken(self.traits, where),
             active_population=self.active_population,
             first_match=self.first_match,
         )
+
+    def _players(self, rows: Array) -> tuple[Array, Array]:
+        """Where the players of these rows begin among themselves, int64[rows + 1], and their places here, int64."""
+        if self.solo:
+            return np.arange(len(rows) + 1), rows
+        size = self.size[rows]
+        player_start = np.zeros(len(rows) + 1, np.int64)
+        np.cumsum(size, out=player_start[1:])
+        where = np.arange(player_start[-1]) + np.repeat(self.player_start[rows] - player_start[:-1], size)
+        return player_start, where
+
+
+def _taken(traits: dict[str, tuple[Any, ...]], where: Array) -> dict[str, tuple[Any, ...]]:
+    """The traits of the players at these places."""
+    if not traits:
+        return {}
+    places = where.tolist()
+    return {name: tuple(map(values.__getitem__, places)) for name, values in traits.items()}

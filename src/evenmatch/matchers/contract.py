@@ -17,7 +17,7 @@ Promises of a matcher, checked over every registered one by tests/matchers/test_
 Why groups cannot mix: a matcher only ever sees rows of one group, so no plan of its own can join two.
 
 Complexity. `plan_wave` adds one sort by group when there is more than one group, and nothing otherwise; `check_plan`
-is linear in tickets and seats, without a Python loop over either.
+is one compiled pass over tickets and seats (`numerics/plan_check`).
 """
 
 from collections.abc import Iterator
@@ -33,6 +33,7 @@ from evenmatch.domain.snapshot import Snapshot
 from evenmatch.domain.table import Table
 from evenmatch.errors import MatcherError
 from evenmatch.matchers.cost import match_cost
+from evenmatch.numerics import plan_check
 
 __all__ = [
     "Matcher",
@@ -50,6 +51,7 @@ __all__ = [
 
 
 NO_DETAILS: Final = Table()
+_SEATED: Final = int(Reason.SEATED)
 
 
 class Matcher(Protocol):
@@ -106,16 +108,26 @@ def require_seatable(matcher: Matcher, snapshot: Snapshot) -> Snapshot:
     Raises MatcherError if the matcher can't play the snapshot's format, or can't seat one of its tickets.
     """
     snapshot = with_format(matcher, snapshot)
-    size, form = snapshot.size, snapshot.format
-    for party in np.unique(size).tolist():
+    form = snapshot.format
+    for party in _party_sizes(snapshot):
         if (why := cannot_seat(matcher, form, party)) is not None:
-            ticket = int(snapshot.ticket[(size == party).argmax()])
+            ticket = int(snapshot.ticket[(snapshot.size == party).argmax()])
             raise MatcherError(f"{matcher.name}: ticket {ticket}: {why}")
-    if not len(size):
+    if not len(snapshot):
         whys = [cannot_seat(matcher, form, party) for party in range(1, form.size + 1)]
         if None not in whys:
             raise MatcherError(f"{matcher.name}: {whys[0]}")
     return snapshot
+
+
+def _party_sizes(snapshot: Snapshot) -> list[int]:
+    """The different sizes of the tickets, ascending."""
+    if snapshot.solo:
+        return [1] if len(snapshot) else []
+    size = snapshot.size
+    if (size == size[0]).all():
+        return [int(size[0])]
+    return [int(party) for party in np.flatnonzero(np.bincount(size))]
 
 
 _WORDS: Final = ("region", "vetoed_maps", "roles")
@@ -212,7 +224,11 @@ def _slice(snapshot: Snapshot, first: int, end: int) -> Snapshot:
 
 
 def _widened(matches: Array, width: int) -> Array:
-    return np.pad(matches, ((0, 0), (0, width - matches.shape[1])), constant_values=-1)
+    if matches.shape[1] == width:
+        return matches
+    wide = np.full((len(matches), width), -1, matches.dtype)
+    wide[:, : matches.shape[1]] = matches
+    return wide
 
 
 def plan_from_matches(
@@ -233,14 +249,16 @@ def plan_from_matches(
     many of them belong to each match; `left`, int[n], the reason of each row if it is not seated. Without `cost`,
     float64[k], a match costs what `match_cost` says.
     """
-    width = int(tickets.max(initial=0))
-    filled = np.arange(width) < np.asarray(tickets)[:, None]
-    rosters = np.full(filled.shape, -1, np.int32)
-    team_of = np.full(filled.shape, -1, np.int8)
-    rosters[filled] = rows
-    team_of[filled] = teams
+    matches = len(tickets)
+    width = int(tickets.max()) if matches else 0
+    if matches * width == len(rows):
+        rosters, team_of = rows.reshape(matches, width).astype(np.int32), teams.reshape(matches, width).astype(np.int8)
+    else:
+        filled = np.arange(width) < tickets[:, None]
+        rosters, team_of = np.full(filled.shape, -1, np.int32), np.full(filled.shape, -1, np.int8)
+        rosters[filled], team_of[filled] = rows, teams
     reasons = left.astype(np.int8)
-    reasons[rows] = Reason.SEATED
+    reasons[rows] = _SEATED
     return Plan(
         rosters=rosters,
         team_of=team_of,
@@ -252,70 +270,55 @@ def plan_from_matches(
     )
 
 
-_REASONS: Final = np.array(sorted(Reason), np.int8)
-
-
 def check_plan(plan: Plan, snapshot: Snapshot) -> str | None:
     """The first promise that a plan breaks, in words, or None. Trusts nothing that the matcher says."""
-    return _shape_broken(plan, len(snapshot)) or _seats_broken(plan, snapshot) or _reasons_broken(plan, len(snapshot))
+    if (wrong := _shape_broken(plan, len(snapshot))) is not None:
+        return wrong
+    broken = plan_check.first_broken(plan, snapshot)
+    return None if broken is None else _in_words(*broken, plan, snapshot)
+
+
+_COLUMNS: Final = (
+    ("rosters", np.dtype(np.int32), 2),
+    ("team_of", np.dtype(np.int8), 2),
+    ("cost", np.dtype(np.float64), 1),
+    ("reasons", np.dtype(np.int8), 1),
+)
 
 
 def _shape_broken(plan: Plan, rows: int) -> str | None:
-    wanted = {"rosters": (np.int32, 2), "team_of": (np.int8, 2), "cost": (np.float64, 1), "reasons": (np.int8, 1)}
-    for column, (kind, dimensions) in wanted.items():
+    for column, kind, dimensions in _COLUMNS:
         array = getattr(plan, column)
         if not isinstance(array, np.ndarray) or array.dtype != kind or array.ndim != dimensions:
-            return f"{column} is not a {kind.__name__} array of {dimensions} dimension{'s' * (dimensions > 1)}"
+            return f"{column} is not a {kind.name} array of {dimensions} dimension{'s' * (dimensions > 1)}"
     if plan.team_of.shape != plan.rosters.shape:
         return f"team_of has shape {plan.team_of.shape}, rosters {plan.rosters.shape}"
     if len(plan.cost) != len(plan.rosters):
         return f"there are {len(plan.cost)} costs for {len(plan.rosters)} matches"
     if len(plan.reasons) != rows:
         return f"there are {len(plan.reasons)} reasons for {rows} tickets"
-    if np.isnan(plan.cost).any():
-        return f"the cost of match {int(np.isnan(plan.cost).argmax())} is NaN"
     return None
 
 
-def _seats_broken(plan: Plan, snapshot: Snapshot) -> str | None:
-    rosters, team_of, form = plan.rosters, plan.team_of, snapshot.format
-    if not len(rosters):
-        return None
-    if not rosters.size:
-        return "match 0 has no tickets"
-    filled = rosters >= 0
-    if (wrong := (rosters < -1) | (rosters >= len(snapshot))).any():
-        return f"match {_match(wrong)} names a row that the snapshot does not have"
-    if (wrong := filled[:, 1:] & ~filled[:, :-1]).any():
-        return f"match {_match(wrong)} has an empty place before a ticket"
-    if (wrong := np.where(filled, (team_of < 0) | (team_of >= form.teams), team_of != -1)).any():
-        return f"match {_match(wrong)} has a team outside 0 to {form.teams - 1}, or one for an empty place"
-    rows = rosters[filled]
-    if (twice := np.bincount(rows, minlength=len(snapshot)) > 1).any():
-        return f"row {int(twice.argmax())} is seated twice"
-    seat_team = (np.arange(len(rosters))[:, None] * form.teams + team_of)[filled]
-    players = np.bincount(seat_team, weights=snapshot.size[rows], minlength=len(rosters) * form.teams)
-    if (wrong := players != form.size).any():
-        match, team = divmod(int(wrong.argmax()), form.teams)
-        return f"team {team} of match {match} has {int(players[wrong][0])} players, not {form.size}"
-    group = snapshot.group[rosters]
-    if (wrong := filled & (group != group[:, :1])).any():
-        return f"match {_match(wrong)} mixes groups"
-    return None
-
-
-def _match(wrong: Array) -> int:
-    """The first match with a wrong place, bool[k, width]."""
-    return int(wrong.any(axis=1).argmax())
-
-
-def _reasons_broken(plan: Plan, rows: int) -> str | None:
-    seated = np.zeros(rows, bool)
-    seated[plan.rosters[plan.rosters >= 0]] = True
-    if (wrong := seated != (plan.reasons == Reason.SEATED)).any():
-        row = int(wrong.argmax())
-        return f"row {row} is {'' if seated[row] else 'not '}seated, but its reason says otherwise"
-    if (wrong := ~np.isin(plan.reasons, _REASONS)).any():
-        row = int(wrong.argmax())
-        return f"row {row} has {int(plan.reasons[row])} for a reason, which there is not"
-    return None
+def _in_words(rule: int, at: int, plan: Plan, snapshot: Snapshot) -> str:
+    """What `plan_check` found."""
+    form = snapshot.format
+    if rule == plan_check.TEAM_NOT_FULL:
+        if not plan.rosters.size:
+            return "match 0 has no tickets"
+        match, team = divmod(at, form.teams)
+        players = int(snapshot.size[plan.rosters[match][plan.team_of[match] == team]].sum())
+        return f"team {team} of match {match} has {players} players, not {form.size}"
+    if rule == plan_check.REASON_WRONG:
+        return f"row {at} is {'' if at in plan.rosters else 'not '}seated, but its reason says otherwise"
+    if rule == plan_check.NO_SUCH_REASON:
+        return f"row {at} has {int(plan.reasons[at])} for a reason, which there is not"
+    told = {
+        plan_check.COST_NAN: f"the cost of match {at} is NaN",
+        plan_check.NO_SUCH_ROW: f"match {at} names a row that the snapshot does not have",
+        plan_check.GAP: f"match {at} has an empty place before a ticket",
+        plan_check.NO_SUCH_TEAM: f"match {at} has a team outside 0 to {form.teams - 1}, or one for an empty place",
+        plan_check.TWICE: f"row {at} is seated twice",
+        plan_check.GROUPS_MIXED: f"match {at} mixes groups",
+    }
+    return told[rule]

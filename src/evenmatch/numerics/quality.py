@@ -9,7 +9,7 @@ A team is as strong as the mean of its players; with more than two teams the wid
 
 A player without a rating counts as an average one (`RATING_DEFAULT`), so that no mean is ever NaN.
 
-Complexity. Linear in the tickets seated; everything is vectorised over matches.
+Complexity. Linear in the tickets seated; everything is compiled or vectorised over matches.
 """
 
 import math
@@ -21,6 +21,8 @@ import numpy as np
 from evenmatch.domain.arrays import Array
 from evenmatch.domain.snapshot import Snapshot
 from evenmatch.domain.ticket import RATING_DEFAULT
+
+from .compiled import FLOATS, FLOATS2, INT8S2, INT32S2, INTS, OUT_FLOATS, OUT_FLOATS2, kernel
 
 __all__ = ["evenness", "match_quality", "rating_totals", "squared_gap", "team_means", "win_probability"]
 
@@ -45,7 +47,7 @@ def rating_totals(snapshot: Snapshot) -> Array:
         return np.empty(0)
     rating: Array = snapshot.facts["rating"]
     known: Array = np.where(np.isnan(rating), RATING_DEFAULT, rating)
-    if len(known) == len(snapshot):
+    if snapshot.solo:
         return known
     totals: Array = np.add.reduceat(known, snapshot.player_start[:-1])
     return totals
@@ -56,15 +58,32 @@ def team_means(rosters: Array, team_of: Array, rating_total: Array, party_size: 
 
     `rosters` and `team_of` are those of a plan, int[k, width], -1 = empty; `rating_total` and `party_size` are [n].
     """
-    matches = len(rosters)
-    filled = rosters >= 0
-    rows = rosters[filled]
-    seat_team = (np.arange(matches)[:, None] * teams + team_of)[filled]
-    total = np.bincount(seat_team, weights=rating_total[rows], minlength=matches * teams)
-    players = np.bincount(seat_team, weights=party_size[rows], minlength=matches * teams)
-    means: Array = np.full(matches * teams, np.nan)
-    np.divide(total, players, out=means, where=players > 0)
-    return means.reshape(matches, teams)
+    means = np.empty((len(rosters), teams))
+    _team_means(
+        np.ascontiguousarray(rosters, np.int32),
+        np.ascontiguousarray(team_of, np.int8),
+        np.ascontiguousarray(rating_total, np.float64),
+        np.ascontiguousarray(party_size, np.int64),
+        means,
+    )
+    return means
+
+
+@kernel(INT32S2, INT8S2, FLOATS, INTS, OUT_FLOATS2)
+def _team_means(rosters: Array, team_of: Array, rating_total: Array, party_size: Array, means: Array) -> None:
+    matches, width = rosters.shape
+    teams = means.shape[1]
+    players = np.empty(teams, np.int64)
+    for match in range(matches):
+        means[match] = 0.0
+        players[:] = 0
+        for place in range(width):
+            row = rosters[match, place]
+            if row >= 0:
+                means[match, team_of[match, place]] += rating_total[row]
+                players[team_of[match, place]] += party_size[row]
+        for team in range(teams):
+            means[match, team] = means[match, team] / players[team] if players[team] else np.nan
 
 
 def match_quality(means: Array) -> Array:
@@ -76,6 +95,17 @@ def match_quality(means: Array) -> Array:
 
 def squared_gap(means: Array) -> Array:
     """float64[k]: the squared gap between the highest and the lowest of each row of float64[k, m], NaN passed over."""
-    # Column by column: rows are short and many, which reductions along an axis are slow at.
-    gap: Array = reduce(np.fmax, means.T) - reduce(np.fmin, means.T)
-    return gap * gap
+    gaps = np.empty(len(means))
+    _squared_gaps(np.ascontiguousarray(means, np.float64), gaps)
+    return gaps
+
+
+@kernel(FLOATS2, OUT_FLOATS)
+def _squared_gaps(means: Array, gaps: Array) -> None:
+    for row in range(len(means)):
+        high = low = np.nan
+        for mean in means[row]:
+            if not np.isnan(mean):
+                high = mean if np.isnan(high) or mean > high else high
+                low = mean if np.isnan(low) or mean < low else low
+        gaps[row] = (high - low) * (high - low)
