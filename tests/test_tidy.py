@@ -42,6 +42,8 @@ SEES: Final[dict[str, tuple[str, ...]]] = {
     "settings": ("errors",),
     "recovery": ("domain", "core", "storage", "errors"),
     "tickets": ("domain", "matchers", "numerics", "errors"),
+    "results": ("domain", "errors"),
+    "rating": ("domain", "numerics", "errors", "results"),
     "warming": ("numerics", "matchers"),
     "planning": ("domain", "matchers", "numerics", "errors", "tickets"),
     "service": ROOMS,

@@ -6,7 +6,7 @@ An expected "no" to a command is not here: it is a `Refusal`, a value with a rea
     ├── ConfigError            a queues.toml that cannot be used; names the file and the key
     ├── MatcherError           a matcher was named, built or fed wrongly
     ├── TicketError            tickets given by a caller that cannot be used; names the ticket and the field
-    ├── ResultsError           a file of results that cannot be rated; names the column or the line
+    ├── RatingError            a rating model or a file of results that cannot be used; names the column or the line
     └── JournalError           the journal could not do what was asked; nothing was half-done
         ├── JournalForeign     the file is not an evenmatch journal
         ├── JournalDamaged     the file is one, but its content is not what was written
@@ -27,7 +27,7 @@ __all__ = [
     "JournalStale",
     "JournalUnavailable",
     "MatcherError",
-    "ResultsError",
+    "RatingError",
     "TicketError",
 ]
 
@@ -48,8 +48,8 @@ class TicketError(EvenmatchError, ValueError):
     """Tickets, given by a caller, that cannot be used."""
 
 
-class ResultsError(EvenmatchError, ValueError):
-    """Results of matches, given by a caller, that cannot be rated."""
+class RatingError(EvenmatchError, ValueError):
+    """A rating model that is unknown or badly parameterised, or results that cannot be rated."""
 
 
 class JournalError(EvenmatchError):

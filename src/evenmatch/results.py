@@ -15,7 +15,7 @@ import msgspec
 import numpy as np
 
 from evenmatch.domain.arrays import Array
-from evenmatch.errors import ResultsError
+from evenmatch.errors import RatingError
 
 __all__ = ["Columns", "Results", "Skipped", "read"]
 
@@ -68,13 +68,13 @@ class Results(msgspec.Struct, frozen=True, eq=False):
 
 
 def read(source: bytes, name: str, columns: Columns) -> Results:
-    """The results of a CSV file's content; raises ResultsError if it is no such file, or has no match to rate."""
+    """The results of a CSV file's content; raises RatingError if it is no such file, or has no match to rate."""
     try:
         text = source.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ResultsError(f"{name} is not UTF-8 text: {error.reason} at byte {error.start}") from error
+        raise RatingError(f"{name} is not UTF-8 text: {error.reason} at byte {error.start}") from error
     if not text.strip():
-        raise ResultsError(f"{name} is empty: give it a CSV with a header line")
+        raise RatingError(f"{name} is empty: give it a CSV with a header line")
     reader = csv.DictReader(io.StringIO(text, newline=""))
     found: list[Match] = []
     skipped: list[Skipped] = []
@@ -87,10 +87,10 @@ def read(source: bytes, name: str, columns: Columns) -> Results:
                 case usable:
                     found.append(usable)
     except csv.Error as error:
-        raise ResultsError(f"{name} is not a CSV: line {reader.line_num}: {error}") from error
+        raise RatingError(f"{name} is not a CSV: line {reader.line_num}: {error}") from error
     if not found:
         first = f"; line {skipped[0].line}: {skipped[0].why}" if skipped else ""
-        raise ResultsError(f"{name} has no match that can be rated{first}")
+        raise RatingError(f"{name} has no match that can be rated{first}")
     found.sort(key=lambda one: one.at_s)
     return _columns(found, tuple(skipped))
 
@@ -101,7 +101,7 @@ def _require_columns(name: str, there: object, columns: Columns) -> None:
         if column not in listed:
             has = ", ".join(map(repr, listed)) or "none"
             flag = "--" + field.replace("_", "-")
-            raise ResultsError(f"{name} has no column {column!r}, only {has}: name the right one with {flag}")
+            raise RatingError(f"{name} has no column {column!r}, only {has}: name the right one with {flag}")
 
 
 def _match(row: Mapping[str, str | None], columns: Columns) -> Match | str:

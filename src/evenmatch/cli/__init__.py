@@ -32,6 +32,11 @@ app.command(
     name="reproduce",
     help="Run the documents' tables, examples, claims and experiments again, theirs beside ours.",
 )
+app.command(
+    "evenmatch.cli.rate:rate",
+    name="rate",
+    help="Rate the players of a file of results, and score the predictions.",
+)
 app.command(journal)
 journal.command("evenmatch.cli.journal:show", name="show", help="Print a journal's events, one a line.")
 journal.command(

@@ -1,7 +1,6 @@
 """evenmatch plan: one wave over a file of tickets, with no server."""
 
 import sys
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +13,7 @@ from rich.text import Text
 
 from evenmatch import config, planning
 from evenmatch import tickets as ticket_files
+from evenmatch.cli.parameters import parameters_of
 from evenmatch.domain.queue import QueueSpec
 from evenmatch.errors import ConfigError, TicketError
 
@@ -54,7 +54,7 @@ def plan(
     if spec is not None and (matcher is not None or param):
         raise ConfigError("--queue brings the matcher and its parameters: leave out --matcher and --param")
     name = spec.matcher.name if spec else matcher or "first_come"
-    parameters = dict(spec.matcher.parameters) if spec else _parameters(param or [])
+    parameters = dict(spec.matcher.parameters) if spec else parameters_of(param or [], "lobby_size=4")
     form = format or (str(spec.format) if spec else None)
     if spec is not None and format is not None and format != str(spec.format):
         raise ConfigError(f"--format {format} disagrees with {queue}, which plays {spec.format}")
@@ -84,33 +84,6 @@ def _queue(where: str) -> QueueSpec:
     if name not in specs:
         raise ConfigError(f"{path} has no queue {name!r}; it has {', '.join(sorted(specs))}")
     return specs[name]
-
-
-def _parameters(given: list[str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, value in map(_parameter, given):
-        if name in found:
-            raise ConfigError(f"--param {name} is given twice")
-        found[name] = value
-    return found
-
-
-def _parameter(given: str) -> tuple[str, Any]:
-    name, equals, value = given.partition("=")
-    if not equals or not name:
-        raise ConfigError(f"--param {given!r}: write NAME=VALUE, such as lobby_size=4")
-    return name, _value(value)
-
-
-def _value(text: str) -> Any:
-    """A TOML value, otherwise a list where there are commas, otherwise a bare string."""
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        pass
-    if "," in text:
-        return [_value(part.strip()) for part in text.split(",")]
-    return text
 
 
 def _show(outcome: planning.Outcome) -> None:
