@@ -63,6 +63,8 @@ __all__ = [
 BOUNDARIES: Final = (1000, 1500, 2000, 2500)
 TIERS: Final = ("Bronze", "Silver", "Gold", "Platinum", "Diamond")
 NOBODYS: Final = np.empty(0)
+SEATED: Final = np.int8(Reason.SEATED)
+TOO_SMALL: Final = np.int8(Reason.TIER_TOO_SMALL)
 
 
 class Epgc:
@@ -101,11 +103,10 @@ class Epgc:
         """The lobbies tier by tier from the lowest, in the order they were found; teams in order of selection."""
         snapshot = require_seatable(self, snapshot)
         rows, ping, wait, edges = _tiers(snapshot, self.boundaries)
-        lobbies, weights = greedy_clique.drain(ping, wait, edges, self.lobby_size, self.alpha, self.beta)
-        tiers = np.repeat(np.arange(len(edges) - 1), np.diff(edges) // self.lobby_size)
+        lobbies, weights, tiers = greedy_clique.drain(ping, wait, edges, self.lobby_size, self.alpha, self.beta)
         rosters = rows[lobbies].astype(np.int32)
-        reasons = np.full(len(snapshot), Reason.TIER_TOO_SMALL, np.int8)
-        reasons[rosters] = Reason.SEATED
+        reasons = np.full(len(snapshot), TOO_SMALL)
+        reasons[rosters] = SEATED
         steps = self._account(snapshot.ticket[rows], ping, wait, edges, tiers, lobbies) if trace else ()
         return Plan(
             rosters=rosters,
@@ -258,7 +259,7 @@ def drain(
     """int64[lobbies, lobby_size]: the rows of one lobby after the other, until one tier holds fewer than a lobby."""
     rows, ping, wait = _columns(ping_ms, waited_s, alpha, beta)
     whole_number("drain", "lobby_size", lobby_size, least=1, most=TEAM_SIZE_MAX)
-    lobbies, _ = greedy_clique.drain(ping, wait, np.array([0, len(rows)]), lobby_size, alpha, beta)
+    lobbies, _, _ = greedy_clique.drain(ping, wait, np.array([0, len(rows)]), lobby_size, alpha, beta)
     found: Array = rows[lobbies]
     return found
 

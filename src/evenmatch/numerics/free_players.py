@@ -65,5 +65,6 @@ def lesser_waits(free_wait: Array, tree: Array, totals: Array, place: int) -> in
         earlier += tree[node, 0]
         waited += tree[node, 1]
         node &= node - 1
-    wait: int = free_wait[place]
-    return wait * earlier + totals[2] - waited - wait
+    wait = free_wait[place]
+    lesser: int = wait * earlier + totals[2] - waited - wait
+    return lesser

@@ -39,13 +39,14 @@ bounds and looks into few blocks, mostly one; at worst, where bounds say nothing
 O(log V) in the sums. Memory: about 70 bytes a player, columns and lobbies included.
 """
 
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
 
 from evenmatch.domain.arrays import Array
 from evenmatch.numerics import threads
-from evenmatch.numerics.compiled import FLOAT, INT, INTS, OUT_FLOATS, OUT_INTS2, kernel
+from evenmatch.numerics.compiled import FLOAT, INT, INTS, OUT_FLOATS, OUT_INT32S, OUT_INTS2, kernel
 from evenmatch.numerics.free_players import all_free, lesser_waits
 from evenmatch.numerics.ping_blocks import (
     APART,
@@ -186,7 +187,7 @@ def find_seed(
     for turn in range(-1, tops.shape[1]):
         block = start if turn < 0 else turn
         bound = tops[BOUND, block]
-        if bound > best or (bound == best and books[TOP, block] < earliest):
+        if turn != start and (bound > best or (bound == best and books[TOP, block] < earliest)):
             lose_seated(heads, lines, books, log, seated, scored, block)
             best, earliest, slot = best_degree(
                 heads, lines, books, free_wait, tree, totals, block, best, earliest, alpha, beta
@@ -197,63 +198,42 @@ def find_seed(
 
 
 @kernel()
-def best_score(
-    heads: Array,
-    lines: Array,
-    books: Array,
-    log: Array,
-    begin: int,
-    seated: int,
-    scored: Array,
-    block: int,
-    best: float,
-    earliest: int,
-    alpha: float,
-    beta: float,
-) -> tuple[float, int, int]:
-    """The highest score so far and its place, and the slot if it is in this block; -1 = nobody here is better."""
-    width = heads.shape[2]
-    counted = books[COUNTED, block]
-    books[COUNTED, block] = seated
-    if counted <= begin:
-        counted = begin
-        for slot in range(width):
-            heads[APART, block, slot] = 0.0
-            heads[LESSER, block, slot] = 0.0
-    for member in range(counted, seated):
-        ping, wait = log[0, member], log[1, member]
-        for slot in range(width):
-            heads[APART, block, slot] += abs(heads[PING, block, slot] - ping)
-            heads[LESSER, block, slot] += min(heads[WAIT, block, slot], wait)
-    for slot in range(width):
-        weight = weigh(heads[APART, block, slot], heads[LESSER, block, slot], alpha, beta)
-        scored[slot] = weight + heads[SHUT, block, slot]
-    found = -1
-    for slot in range(width):
-        if scored[slot] > best or (scored[slot] == best and lines[PLACE, block, slot] < earliest):
-            best, earliest, found = scored[slot], lines[PLACE, block, slot], slot
-    return best, earliest, found
-
-
-@kernel()
 def find_next(
     heads: Array, lines: Array, tops: Array, books: Array, log: Array, begin: int, seated: int, scored: Array,
     start: int, places: int, alpha: float, beta: float,
 ) -> tuple[int, int]:  # fmt: skip
     """Block and slot of the candidate with the highest sum of weights to log[begin : seated]; `start` as above."""
+    width, last = heads.shape[2], seated - 1
     for block in range(tops.shape[1]):
-        weight = weigh(tops[APART, block], tops[LESSER, block], alpha, beta)
-        tops[BOUND, block] = weight + tops[SHUT, block]
+        tops[BOUND, block] = weigh(tops[APART, block], tops[LESSER, block], alpha, beta) + tops[SHUT, block]
     best, earliest, chosen, found = -np.inf, places, start, -1
     for turn in range(-1, tops.shape[1]):
         block = start if turn < 0 else turn
         bound = tops[BOUND, block]
-        if bound > best or (bound == best and books[TOP, block] < earliest):
-            best, earliest, slot = best_score(
-                heads, lines, books, log, begin, seated, scored, block, best, earliest, alpha, beta
-            )
-            if slot >= 0:
-                chosen, found = block, slot
+        if turn == start or bound < best or (bound == best and books[TOP, block] >= earliest):
+            continue
+        counted = books[COUNTED, block]
+        books[COUNTED, block] = seated
+        if counted <= begin:
+            counted = begin
+            for slot in range(width):
+                heads[APART, block, slot] = 0.0
+                heads[LESSER, block, slot] = 0.0
+        for member in range(counted, last):
+            ping, wait = log[0, member], log[1, member]
+            for slot in range(width):
+                heads[APART, block, slot] += abs(heads[PING, block, slot] - ping)
+                heads[LESSER, block, slot] += min(heads[WAIT, block, slot], wait)
+        ping, wait = log[0, last], log[1, last]
+        for slot in range(width):
+            apart = heads[APART, block, slot] + abs(heads[PING, block, slot] - ping)
+            lesser = heads[LESSER, block, slot] + min(heads[WAIT, block, slot], wait)
+            heads[APART, block, slot] = apart
+            heads[LESSER, block, slot] = lesser
+            scored[slot] = weigh(apart, lesser, alpha, beta) + heads[SHUT, block, slot]
+        for slot in range(width):
+            if scored[slot] > best or (scored[slot] == best and lines[PLACE, block, slot] < earliest):
+                best, earliest, chosen, found = scored[slot], lines[PLACE, block, slot], block, slot
     return chosen, found
 
 
@@ -297,10 +277,10 @@ def drain_tier(ping: Array, wait: Array, first: int, alpha: float, beta: float, 
                 books[DEGREE, other] -= int(tops[LESSER, other])
 
 
-@kernel(INTS, INTS, INTS, INT, INT, INT, FLOAT, FLOAT, OUT_INTS2, OUT_FLOATS)
+@kernel(INTS, INTS, INTS, INT, INT, INT, FLOAT, FLOAT, OUT_INTS2, OUT_FLOATS, OUT_INT32S)
 def drain_tiers(
     ping: Array, wait: Array, edges: Array, first: int, from_place: int, to_place: int, alpha: float, beta: float,
-    lobbies: Array, weights: Array,
+    lobbies: Array, weights: Array, tiers: Array,
 ) -> None:  # fmt: skip
     """Drain the tiers that begin in places from_place <= place < to_place; the others have room in `lobbies` too."""
     done = 0
@@ -311,30 +291,34 @@ def drain_tiers(
             rows = slice(done, done + count)
             drain_tier(ping[begin:end], wait[begin:end], first, alpha, beta, lobbies[rows], weights[rows])
             for lobby in range(done, done + count):
+                tiers[lobby] = tier
                 for seat in range(lobbies.shape[1]):
                     lobbies[lobby, seat] += begin
         done += count
 
 
-def drain(ping_ms: Array, wait_ms: Array, edges: Array, size: int, alpha: float, beta: float) -> tuple[Array, Array]:
-    """int64[k, size], float64[k]: the lobbies of all tiers, as places in order of selection, and their weights.
+def drain(
+    ping_ms: Array, wait_ms: Array, edges: Array, size: int, alpha: float, beta: float
+) -> tuple[Array, Array, Array]:
+    """int64[k, size], float64[k], int32[k]: lobbies as places in order of selection; their weights and their tiers.
 
     Tier t holds the places from `edges[t]` up to `edges[t + 1]`; within it waits must not rise.
     """
-    count = int((np.diff(edges) // size).sum())
-    lobbies, weights = np.empty((count, size), np.int64), np.empty(count)
+    count = sum((end - begin) // size for begin, end in pairwise(edges.tolist()))
+    lobbies, weights, tiers = np.empty((count, size), np.int64), np.empty(count), np.empty(count, np.int32)
 
     def work(begin: int, end: int) -> None:
-        drain_tiers(ping_ms, wait_ms, edges, -1, begin, end, float(alpha), float(beta), lobbies, weights)
+        drain_tiers(ping_ms, wait_ms, edges, -1, begin, end, float(alpha), float(beta), lobbies, weights, tiers)
 
     threads.in_parts(len(ping_ms), work, least=PART_LEAST)
-    return lobbies, weights
+    return lobbies, weights, tiers
 
 
 def find_lobby(ping_ms: Array, wait_ms: Array, size: int, first: int, alpha: float, beta: float) -> Array:
     """int64[size]: one lobby of one tier as places in order of selection; `first` >= 0: begin with that place."""
-    lobbies, edges = np.empty((1, size), np.int64), np.array([0, len(ping_ms)])
-    drain_tiers(ping_ms, wait_ms, edges, first, 0, len(ping_ms), float(alpha), float(beta), lobbies, np.empty(1))
+    lobbies, weights, tiers = np.empty((1, size), np.int64), np.empty(1), np.empty(1, np.int32)
+    count, edges = len(ping_ms), np.array([0, len(ping_ms)])
+    drain_tiers(ping_ms, wait_ms, edges, first, 0, count, float(alpha), float(beta), lobbies, weights, tiers)
     found: Array = lobbies[0]
     return found
 

@@ -119,8 +119,9 @@ def join(
     heads: Array, lines: Array, tops: Array, books: Array, queue: Array, log: Array, begin: int, seated: int,
     block: int, slot: int, free_wait: Array, tree: Array, totals: Array,
 ) -> int:  # fmt: skip
-    """Seat the head of a group, as log[seated]: its place."""
-    place, ping, wait = lines[PLACE, block, slot], heads[PING, block, slot], heads[WAIT, block, slot]
+    """Seat the head of a group, as log[seated]: its place. The next of the group is its head, or the group is shut."""
+    place: int = lines[PLACE, block, slot]
+    ping, wait = heads[PING, block, slot], heads[WAIT, block, slot]
     log[0, seated], log[1, seated] = ping, wait
     take(free_wait, tree, totals, place, int(ping))
     books[PLAYERS, block] -= 1
@@ -128,36 +129,24 @@ def join(
     for other in range(tops.shape[1]):
         tops[APART, other] += max(max(tops[LOW, other] - ping, ping - tops[HIGH, other]), 0.0)
         tops[LESSER, other] += min(tops[WAIT, other], wait)
-    follow(heads, lines, books, queue, log, begin, block, slot, free_wait)
-    if books[TOP, block] == place or books[TOP, block] > lines[PLACE, block, slot]:
-        crown(heads, lines, tops, books, block, len(queue))
-        tops[LESSER, block] = lesser_with(log, begin, seated + 1, tops[WAIT, block])
-    return place
-
-
-@kernel()
-def follow(
-    heads: Array, lines: Array, books: Array, queue: Array, log: Array, begin: int, block: int, slot: int,
-    free_wait: Array,
-) -> None:  # fmt: skip
-    """The next of a group is its head; if there is none, the group is shut."""
     at = lines[BEGIN, block, slot] + 1
     lines[BEGIN, block, slot] = at
     lines[DEGREE, block, slot] = -1
     if at < lines[END, block, slot]:
         lines[PLACE, block, slot] = queue[at]
         heads[WAIT, block, slot] = free_wait[queue[at]]
-        heads[LESSER, block, slot] = lesser_with(log, begin, books[COUNTED, block], heads[WAIT, block, slot])
+        lesser = 0.0
+        for member in range(begin, books[COUNTED, block]):
+            lesser += min(log[1, member], heads[WAIT, block, slot])
+        heads[LESSER, block, slot] = lesser
     else:
         lines[PLACE, block, slot] = len(queue)
         heads[WAIT, block, slot] = 0.0
         heads[SHUT, block, slot] = -np.inf
-
-
-@kernel()
-def lesser_with(log: Array, begin: int, end: int, wait: float) -> float:
-    """The sum of the lesser waits of somebody with players of the log."""
-    total = 0.0
-    for member in range(begin, end):
-        total += min(log[1, member], wait)
-    return total
+    if books[TOP, block] == place or books[TOP, block] > lines[PLACE, block, slot]:
+        crown(heads, lines, tops, books, block, len(queue))
+        lesser = 0.0
+        for member in range(begin, seated + 1):
+            lesser += min(log[1, member], tops[WAIT, block])
+        tops[LESSER, block] = lesser
+    return place
