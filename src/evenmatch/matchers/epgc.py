@@ -154,7 +154,7 @@ def _tiers(snapshot: Snapshot, boundaries: Sequence[float]) -> tuple[Array, Arra
     if ping_ms is None:
         ping_ms = np.full(count, np.nan)
     rating = snapshot.facts.get("rating", NOBODYS)
-    rows, ping, wait = np.empty((3, count), np.int64)
+    rows, ping, wait = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.int64)
     edges = np.empty(len(boundaries) + 2, np.int64)
     floors = np.array(boundaries, np.float64)
     if not by_tier(snapshot.canonical_order(), ping_ms, snapshot.waited_ms, rating, floors, rows, ping, wait, edges):
@@ -296,7 +296,8 @@ def _columns(ping_ms: ArrayLike, waited_s: ArrayLike, alpha: float, beta: float)
     given, waited = np.asarray(ping_ms, np.float64), np.asarray(waited_s, np.float64)
     if given.ndim != 1 or waited.shape != given.shape:
         _name_unusable(given, waited)
-    rows, ping, wait = np.empty((3, len(given)), np.int64)
+    count = len(given)
+    rows, ping, wait = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.int64)
     if not by_wait(np.ascontiguousarray(given), np.ascontiguousarray(waited), rows, ping, wait):
         _name_unusable(given, waited)
     return rows, ping, wait

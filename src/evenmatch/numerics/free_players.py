@@ -37,6 +37,17 @@ def all_free(ping: Array, wait: Array) -> tuple[Array, Array, Array]:
 
 
 @kernel()
+def all_lesser_waits(wait: Array) -> Array:
+    """int64[n]: the sum of the lesser waits of each place with all others, while everybody is free."""
+    lesser = np.empty(len(wait), np.int64)
+    later = 0
+    for place in range(len(wait) - 1, -1, -1):
+        lesser[place] = place * wait[place] + later
+        later += wait[place]
+    return lesser
+
+
+@kernel()
 def take(free_wait: Array, tree: Array, totals: Array, place: int, ping: int) -> None:
     """Seat a player who was free."""
     wait = free_wait[place]

@@ -14,7 +14,7 @@ import numpy as np
 
 from evenmatch.domain.arrays import Array
 from evenmatch.numerics.compiled import kernel
-from evenmatch.numerics.free_players import take
+from evenmatch.numerics.free_players import all_lesser_waits, take
 
 WIDTH_LEAST: Final = 16
 
@@ -44,6 +44,7 @@ def grouped(ping: Array, wait: Array, queue: Array) -> tuple[Array, Array]:
         width *= 2
     blocks = (count + width - 1) // width
     heads, lines = np.zeros((5, blocks, width)), np.zeros((4, blocks, width), np.int64)
+    lesser = all_lesser_waits(wait)
     group = -1
     for at in range(len(queue)):
         place = queue[at]
@@ -54,7 +55,7 @@ def grouped(ping: Array, wait: Array, queue: Array) -> tuple[Array, Array]:
             heads[WAIT, block, slot] = wait[place]
             lines[BEGIN, block, slot] = at
             lines[PLACE, block, slot] = place
-            lines[DEGREE, block, slot] = -1
+            lines[DEGREE, block, slot] = lesser[place]
         lines[END, block, slot] = at + 1
     for group in range(count, blocks * width):
         block, slot = group // width, group % width
@@ -76,6 +77,9 @@ def blocked(heads: Array, lines: Array, places: int) -> tuple[Array, Array]:
             books[PLAYERS, block] += players
             books[PINGS, block] += players * int(heads[PING, block, slot])
         crown(heads, lines, tops, books, block, places)
+        for slot in range(width):
+            if lines[PLACE, block, slot] == books[TOP, block]:
+                books[DEGREE, block] = lines[DEGREE, block, slot]
     return tops, books
 
 

@@ -31,11 +31,12 @@ def stable_order(keys: Array) -> Array:
         most = max(most, keys[place])
     shift = 0
     while most >> shift:
-        for digit in range(len(begin)):
+        digits = min(most >> shift, 2**DIGIT - 1) + 1
+        for digit in range(digits + 1):
             begin[digit] = 0
         for place in range(len(keys)):
             begin[((keys[place] >> shift) & (2**DIGIT - 1)) + 1] += 1
-        for digit in range(2**DIGIT):
+        for digit in range(digits):
             begin[digit + 1] += begin[digit]
         for at in range(len(keys)):
             digit = (keys[order[at]] >> shift) & (2**DIGIT - 1)
