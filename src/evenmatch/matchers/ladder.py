@@ -40,7 +40,7 @@ from evenmatch.domain.ticket import FACT_MAX
 from evenmatch.errors import MatcherError
 from evenmatch.matchers.contract import plan_from_matches, require_seatable
 from evenmatch.matchers.ladder_account import Account
-from evenmatch.matchers.ladder_creation import NO_SERVERS, Venue, channel, create_matches
+from evenmatch.matchers.ladder_creation import NO_SERVERS, Venues, channel, create_matches, venues
 from evenmatch.matchers.ladder_optimal import best_pairs
 from evenmatch.matchers.ladder_parameters import (
     judge_population_scales,
@@ -218,8 +218,8 @@ class Ladder:
         if len(snapshot) - len(parts.neither) == 1:
             left[left != Reason.CANNOT_PLAY_SIDE] = Reason.TOO_FEW_PLAYERS
         gap, score = self._gap_and_score(wave, first, second)
-        venues = self._create(snapshot, wave.order[first], wave.order[second], seed)
-        account.creation(first, second, gap, score, venues)
+        where = self._create(snapshot, wave.order[first], wave.order[second], seed)
+        account.creation(first, second, gap, score, where)
         account.clean_up(gap, len(snapshot))
         reasons = np.empty(len(snapshot), np.int8)
         reasons[wave.order] = left
@@ -273,14 +273,15 @@ class Ladder:
     def _document(self, wave: Wave, parts: Partition, account: Account, left: Array) -> tuple[Array, Array]:
         """Stages 2 and 4 to 6: the places of each match on either side, and FILTERED noted in `left`."""
         sides = equalize(parts, wave.first, wave.second, balance_threshold=self.balance_threshold)
-        account.equalization(sides, wave.first, wave.second)
+        account.equalization(sides)
         swapped = not lead_is_first(len(sides.first), len(sides.second))
         ratings = (wave.second, wave.first) if swapped else (wave.first, wave.second)
         before = (sides.second, sides.first) if swapped else (sides.first, sides.second)
         kept = filter_by_priority(*before, wave.misses)
         account.filtering(self.sides[swapped], before, kept)
         if len(kept[0]):
-            left[np.setdiff1d(before[1], kept[1])] = Reason.FILTERED
+            left[before[1]] = Reason.FILTERED
+            left[kept[1]] = Reason.NO_OPPONENT_IN_WINDOW
         lead, follow = (
             Side(rating[places], wave.misses[places], wave.window[places])
             for rating, places in zip(ratings, kept, strict=True)
@@ -306,20 +307,17 @@ class Ladder:
         gap = np.abs(wave.first[first] - wave.second[second])
         return gap, gap * gap - self.wait_coefficient * (wave.misses[first] + wave.misses[second])
 
-    def _create(self, snapshot: Snapshot, first: Array, second: Array, seed: int) -> list[Venue]:
-        """Stage 7 for the rows of each match."""
-        nobody: tuple[None, ...] = (None,) * len(snapshot.player)
-        vetoed = snapshot.traits.get("vetoed_maps", nobody)
-        region = snapshot.traits.get("region", nobody)
-        start = snapshot.player_start
-        players = list(zip(start[first].tolist(), start[second].tolist(), strict=True))
-        return create_matches(
-            [(vetoed[one] or (), vetoed[other] or ()) for one, other in players],
-            [(region[one], region[other]) for one, other in players],
+    def _create(self, snapshot: Snapshot, first: Array, second: Array, seed: int) -> Venues:
+        """Stage 7 for the rows of each match, which are rows of players too: all tickets are single players."""
+        return venues(
+            snapshot.traits.get("vetoed_maps"),
+            snapshot.traits.get("region"),
+            first,
+            second,
             maps=self.maps,
             region_servers=self.region_servers,
             channel_prefix=self.channel_prefix,
-            first_number=snapshot.first_match,
             channel_count=self.channel_count,
+            first_number=snapshot.first_match,
             seed=seed,
         )
