@@ -9,14 +9,14 @@ so that all answers are in ascending order without sorting them again.
 
 Why it is exact. Only comparisons, and the differences of ratings that the ladder's document asks for.
 
-Complexity. O(n), with the sorting of `order`. Memory: 40 bytes a player for the time of a call.
+Complexity. O(n), with the sorting of `stable_order`. Memory: 40 bytes a player for the time of a call.
 """
 
 import numpy as np
 
 from evenmatch.domain.arrays import Array
 from evenmatch.numerics.compiled import FLOATS, INT, INTS, kernel
-from evenmatch.numerics.order import stable_order
+from evenmatch.numerics.sorting import stable_order
 
 __all__ = ["divided", "longest_waiting", "most_neutral", "shared_out"]
 

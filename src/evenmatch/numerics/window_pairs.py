@@ -29,7 +29,7 @@ import numpy as np
 
 from evenmatch.domain.arrays import Array
 from evenmatch.numerics.compiled import FLOAT, FLOATS, INT, kernel
-from evenmatch.numerics.order import stable_order
+from evenmatch.numerics.sorting import stable_order
 from evenmatch.numerics.window_counts import BOTH, EITHER, LEAD, acceptable_pairs
 from evenmatch.numerics.window_tree import MISSES, PLACE, RATING, WINDOW, best_member, members_of, nodes_of, remove
 

@@ -33,7 +33,7 @@ import numpy as np
 
 from evenmatch.domain.arrays import Array
 from evenmatch.numerics.compiled import kernel
-from evenmatch.numerics.order import stable_order
+from evenmatch.numerics.sorting import stable_order
 
 __all__ = ["MISSES", "PLACE", "RATING", "WINDOW", "best_member", "members_of", "nodes_of", "remove"]
 
