@@ -21,9 +21,9 @@ import numpy as np
 
 from evenmatch.domain.arrays import Array
 from evenmatch.domain.table import Table
-from evenmatch.matchers.ladder_creation import Venue
+from evenmatch.matchers.ladder_creation import Venues
 from evenmatch.matchers.ladder_optimal import Optimum
-from evenmatch.matchers.ladder_stages import Equalized, Found, Partition, Refined, Side, scores
+from evenmatch.matchers.ladder_stages import Equalized, Found, Partition, Refined, Side, Total, scores
 
 __all__ = ["LISTED_MAX", "Account"]
 
@@ -56,13 +56,14 @@ class Account:
             "both": len(parts.both),
             "neither": len(parts.neither),
         }
-        sets = zip((f"{first} only", f"{second} only", "both", "neither"), parts, strict=True)
-        self._step(1, "partition", sets=[self._listed(name, places) for name, places in sets])
+        if self.wanted:
+            sets = zip((f"{first} only", f"{second} only", "both", "neither"), parts, strict=True)
+            self._step(1, "partition", sets=[self._listed(name, places) for name, places in sets])
 
-    def equalization(self, sides: Equalized, first: Array, second: Array) -> None:
-        """Stage 2; `first` and `second` are the ratings at each place."""
+    def equalization(self, sides: Equalized) -> None:
+        """Stage 2."""
         places = dict(zip(self.sides, (sides.first, sides.second), strict=True))
-        means = [_mean(first[sides.first]), _mean(second[sides.second])]
+        means = sides.means
         told = {
             "equalized": {side: len(on_it) for side, on_it in places.items()},
             "moved": None if sides.moved < 0 else {"ticket": int(self.ticket[sides.moved])},
@@ -70,7 +71,8 @@ class Account:
             "mean_delta": None if means[0] is None or means[1] is None else abs(means[0] - means[1]),
         }
         self.details |= told
-        self._step(2, "equalize", **told, sets=[self._listed(side, on_it) for side, on_it in places.items()])
+        if self.wanted:
+            self._step(2, "equalize", **told, sets=[self._listed(side, on_it) for side, on_it in places.items()])
 
     def pressure(
         self, queue_size: int, population: int, pressure: float, category: str, base: float, growth: float, rule: str
@@ -98,8 +100,9 @@ class Account:
             "follow_kept": len(kept[1]),
         }
         self.details |= told
-        out = np.setdiff1d(np.concatenate(before), np.concatenate(kept))
-        self._step(4, "filter_by_priority", **told, sets=[self._listed("filtered", out)])
+        if self.wanted:
+            out = np.setdiff1d(np.concatenate(before), np.concatenate(kept))
+            self._step(4, "filter_by_priority", **told, sets=[self._listed("filtered", out)])
 
     def matching(
         self, kept: tuple[Array, Array], found: Found, lead: Side, follow: Side, rule: str, wait_coefficient: float
@@ -129,7 +132,8 @@ class Account:
         """Stage 6; places of each match after it."""
         told = {"swaps": refined.swaps, "passes": refined.passes}
         self.details |= told
-        self._step(6, "refine", **told, matches=self._pairs(lead, follow))
+        if self.wanted:
+            self._step(6, "refine", **told, matches=self._pairs(lead, follow))
 
     def optimum(self, best: Optimum) -> None:
         """What stands in place of stages 2 and 4 to 6 where the solver is "optimal"."""
@@ -137,17 +141,18 @@ class Account:
         self.details |= told
         self._step(5, "best_pairs", **told, matches=self._pairs(best.first, best.second))
 
-    def creation(self, first: Array, second: Array, gap: Array, score: Array, venues: list[Venue]) -> None:
+    def creation(self, first: Array, second: Array, gap: Array, score: Array, venues: Venues) -> None:
         """Stage 7; places of each match, by side."""
         self.match_details = Table(
             {
                 "sides": Table(dict(zip(self.sides, (self.ticket[first], self.ticket[second]), strict=True))),
                 "gap": gap,
                 "score": score,
-                **Table.from_rows(venue._asdict() for venue in venues).columns,
+                **venues._asdict(),
             }
         )
-        self._step(7, "create_matches", matches=list(self.match_details[:LISTED_MAX]))
+        if self.wanted:
+            self._step(7, "create_matches", matches=list(self.match_details[:LISTED_MAX]))
 
     def clean_up(self, gap: Array, queue_size: int) -> None:
         """Stage 8."""
@@ -155,7 +160,7 @@ class Account:
             "matches": len(gap),
             "matched": 2 * len(gap),
             "remaining": queue_size - 2 * len(gap),
-            "gap_mean": _mean(gap),
+            "gap_mean": Total.of(gap, np.arange(len(gap))).mean,
             "gap_min": float(gap.min()) if len(gap) else None,
             "gap_max": float(gap.max()) if len(gap) else None,
         }
@@ -172,11 +177,6 @@ class Account:
     def _pairs(self, one: Array, other: Array) -> list[dict[str, list[int]]]:
         pairs = np.column_stack([self.ticket[one], self.ticket[other]])[:LISTED_MAX]
         return [{"tickets": pair} for pair in pairs.tolist()]
-
-
-def _mean(values: Array) -> float | None:
-    """The mean, whatever the order of the values; None if there are none."""
-    return math.fsum(values.tolist()) / len(values) if len(values) else None
 
 
 _STATISTICS: Final = (
