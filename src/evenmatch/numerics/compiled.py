@@ -43,3 +43,10 @@ def kernel(*takes: Any) -> Callable[[F], F]:
         return cast(F, compiler(function))
 
     return compiled
+
+
+def bundle(kind: type, *holds: Any) -> Any:
+    """The type of a NamedTuple of arrays, to be taken by a kernel; its arrays are of exactly these types."""
+    untyped: Any = types
+    alike = all(each == holds[0] for each in holds)
+    return untyped.NamedUniTuple(holds[0], len(holds), kind) if alike else untyped.NamedTuple(holds, kind)
