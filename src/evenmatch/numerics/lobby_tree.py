@@ -241,41 +241,44 @@ def remove(tree: Tree, place: int) -> None:
 
 
 @kernel()
-def _least_gap(tree: Tree, node: int, seeker: int) -> int:
+def _outside(boxes: Array, node: int, which: int, width: int, value: int) -> int:
+    """How far a value is outside the box of a node in one coordinate; not positive if it is inside."""
+    return max(boxes[node, which] - value, value - boxes[node, width + which])
+
+
+@kernel()
+def _least_gap(boxes: Array, node: int, coordinates: Array, seeker: int) -> int:
     """A lower bound of the gap between the lobby in a slot and any lobby of a node."""
-    width = tree.coordinates.shape[1]
+    width = coordinates.shape[1]
+    size = width - SUMS
     total = 0
-    for which in range(width - SUMS):
-        value = tree.coordinates[seeker, which]
-        total += max(tree.boxes[node, which] - value, value - tree.boxes[node, width + which], 0)
-    for which in range(width - SUMS, width):
-        value = tree.coordinates[seeker, which]
-        total = max(total, tree.boxes[node, which] - value, value - tree.boxes[node, width + which])
-    return total
+    for which in range(size):
+        total += max(_outside(boxes, node, which, width, coordinates[seeker, which]), 0)
+    by_sum = _outside(boxes, node, size, width, coordinates[seeker, size])
+    by_halves = _outside(boxes, node, size + 1, width, coordinates[seeker, size + 1])
+    return max(total, by_sum, by_halves)
 
 
 @kernel()
-def _may_overlap(tree: Tree, node: int, low: float, high: float, overlap_min: float) -> bool:
+def _may_overlap(frames: Array, node: int, low: float, high: float, overlap_min: float) -> bool:
     """Some lobby of a node may be similar enough to a range."""
-    frame = tree.frames[node]
-    return overlap_min <= 0.0 or similarity_most(low, high, frame[0], frame[1], frame[2], frame[3]) >= overlap_min
-
-
-@kernel()
-def _gap(tree: Tree, one: int, other: int) -> int:
-    total = 0
-    for which in range(tree.coordinates.shape[1] - SUMS):
-        total += abs(tree.coordinates[one, which] - tree.coordinates[other, which])
-    return total
-
-
-@kernel()
-def _overlaps(tree: Tree, one: int, other: int, overlap_min: float) -> bool:
-    ranges = tree.ranges
     return (
         overlap_min <= 0.0
-        or similarity(ranges[one, 0], ranges[one, 1], ranges[other, 0], ranges[other, 1]) >= overlap_min
+        or similarity_most(low, high, frames[node, 0], frames[node, 1], frames[node, 2], frames[node, 3]) >= overlap_min
     )
+
+
+@kernel()
+def _gap(coordinates: Array, one: int, other: int) -> int:
+    total = 0
+    for which in range(coordinates.shape[1] - SUMS):
+        total += abs(coordinates[one, which] - coordinates[other, which])
+    return total
+
+
+@kernel()
+def _overlaps(ranges: Array, other: int, low: float, high: float, overlap_min: float) -> bool:
+    return overlap_min <= 0.0 or similarity(low, high, ranges[other, 0], ranges[other, 1]) >= overlap_min
 
 
 @kernel()
@@ -300,18 +303,27 @@ def nearest_acceptable(tree: Tree, place: int, limit: int, overlap_min: float, s
                 other = tree.places[slot]
                 if other == gone or slot == seeker:
                     continue
-                gap = _gap(tree, seeker, slot)
-                if (gap < best or (gap == best and other < found)) and _overlaps(tree, seeker, slot, overlap_min):
+                gap = _gap(tree.coordinates, seeker, slot)
+                if (gap < best or (gap == best and other < found)) and _overlaps(
+                    tree.ranges, slot, low, high, overlap_min
+                ):
                     best, found = gap, other
             continue
         near, far = 2 * node + 1, 2 * node + 2
-        near_least, far_least = _least_gap(tree, near, seeker), _least_gap(tree, far, seeker)
+        near_least, far_least = (
+            _least_gap(tree.boxes, near, tree.coordinates, seeker),
+            _least_gap(tree.boxes, far, tree.coordinates, seeker),
+        )
         if far_least < near_least or (far_least == near_least and tree.earliest[far] < tree.earliest[near]):
             near, far, near_least, far_least = far, near, far_least, near_least
-        if far_least <= best and tree.earliest[far] < gone and _may_overlap(tree, far, low, high, overlap_min):
+        if far_least <= best and tree.earliest[far] < gone and _may_overlap(tree.frames, far, low, high, overlap_min):
             stack[0, waiting], stack[1, waiting] = far, far_least
             waiting += 1
-        if near_least <= best and tree.earliest[near] < gone and _may_overlap(tree, near, low, high, overlap_min):
+        if (
+            near_least <= best
+            and tree.earliest[near] < gone
+            and _may_overlap(tree.frames, near, low, high, overlap_min)
+        ):
             stack[0, waiting], stack[1, waiting] = near, near_least
             waiting += 1
     return best, found
@@ -331,15 +343,15 @@ def earliest_acceptable(tree: Tree, place: int, limit: int, overlap_min: float, 
         node = stack[0, waiting]
         if (
             tree.earliest[node] >= found
-            or _least_gap(tree, node, seeker) > limit
-            or not _may_overlap(tree, node, low, high, overlap_min)
+            or _least_gap(tree.boxes, node, tree.coordinates, seeker) > limit
+            or not _may_overlap(tree.frames, node, low, high, overlap_min)
         ):
             continue
         if node >= first_leaf:
             for slot in range(tree.spans[node, 0], tree.spans[node, 1]):
                 if tree.places[slot] < found:
-                    gap = _gap(tree, seeker, slot)
-                    if gap <= limit and _overlaps(tree, seeker, slot, overlap_min):
+                    gap = _gap(tree.coordinates, seeker, slot)
+                    if gap <= limit and _overlaps(tree.ranges, slot, low, high, overlap_min):
                         best, found = gap, tree.places[slot]
             continue
         near, far = 2 * node + 1, 2 * node + 2
