@@ -2,10 +2,14 @@
 
 import math
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 import msgspec
 
-__all__ = ["Answer", "Found", "Growth", "Reached", "Row", "Run", "Timing", "fitted_growth"]
+__all__ = ["SIZES_LEAST", "Answer", "Found", "Growth", "Reached", "Row", "Run", "Timing", "fitted_growth"]
+
+SIZES_LEAST: Final = 3
+"""A growth fitted over fewer sizes says little."""
 
 
 class Timing(msgspec.Struct, frozen=True):

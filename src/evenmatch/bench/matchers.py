@@ -1,16 +1,16 @@
 """The matchers beside others that do the same work: every contest at every size, growth fitted, aims judged."""
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from evenmatch.bench.cell import Effort, in_own_process
 from evenmatch.bench.contest import Aim, Contest, duration
-from evenmatch.bench.found import Answer, Found, Growth, Reached, Row, Run, Timing, fitted_growth
+from evenmatch.bench.found import SIZES_LEAST, Answer, Found, Growth, Reached, Row, Run, Timing, fitted_growth
 from evenmatch.bench.machine import machine
 
 __all__ = ["OURS", "compare"]
 
-OURS = "evenmatch"
+OURS: Final = "evenmatch"
 Measure: TypeAlias = Callable[[Contest, int, Effort], Row]
 Tell: TypeAlias = Callable[[str, int, int], None]
 """(what is being done, cells done, cells in all)."""
@@ -51,7 +51,7 @@ def summed_up(contest: Contest, rows: tuple[Row, ...]) -> Found:
 def _judged(aim: Aim, unit: str, rows: tuple[Row, ...], growth: Growth) -> Reached:
     words = aim.words(unit)
     if aim.kind == "growth":
-        if growth.exponent is None:
+        if growth.exponent is None or growth.sizes < SIZES_LEAST:
             return Reached(words, "-", "not measured")
         return Reached(words, f"n^{growth.exponent:.2f}", _verdict(growth.exponent <= aim.value))
     for row in rows:

@@ -6,7 +6,7 @@ from rich.table import Table
 from rich.text import Text
 
 from evenmatch.bench.contest import duration
-from evenmatch.bench.found import Answer, Found, Growth, Row, Run, Timing
+from evenmatch.bench.found import SIZES_LEAST, Answer, Found, Growth, Row, Run, Timing
 
 __all__ = ["aims_told", "growth_told", "lines", "machine_told", "markdown", "show"]
 
@@ -26,9 +26,9 @@ def show(run: Run, console: Console) -> None:
 def _contest(contest: Found) -> Group:
     title = Text.assemble((contest.name, "bold"), f"  {contest.what}")
     table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="", pad_edge=False)
-    for place, head in enumerate((contest.unit, *HEADS[1:])):
+    for head in (contest.unit, *HEADS[1:]):
         words = head in ("opponent", "agrees")
-        table.add_column(head, justify="left" if words else "right", overflow="fold", no_wrap=place < 4)
+        table.add_column(head, justify="left" if words else "right", no_wrap=not words, min_width=12 if words else None)
     for row in contest.rows:
         for cells, wrong in lines(row):
             table.add_row(*map(Text, cells), style="bold red" if wrong else "")
@@ -85,7 +85,7 @@ def growth_told(contest: Found) -> str:
 
 
 def _growth(one: Growth) -> str:
-    few = "" if one.sizes >= 3 else ", too few to rely on"
+    few = "" if one.sizes >= SIZES_LEAST else ", too few to rely on"
     return f"{one.who} n^{one.exponent:.2f} (over {one.sizes} sizes{few})"
 
 

@@ -1,6 +1,7 @@
 """evenmatch bench: measure, side by side with a baseline in the same run."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -168,7 +169,7 @@ def matchers(
     elif markdown:
         print(shown.markdown(run))
     else:
-        shown.show(run, Console(highlight=False))
+        shown.show(run, Console(highlight=False, width=None if sys.stdout.isatty() else 120))
     if run.wrong:
         raise SystemExit(1)
 

@@ -115,5 +115,6 @@ CONTESTS: Final = (
         (Opponent(QUADRATIC, quadratic_drain, 20_000, prepare=whole), Opponent(PAPER, paper_drain, 500, prepare=plain)),
         (Aim("ratio", 10, 5_000, QUADRATIC), Aim("seconds", 1.5, 1_000_000), Aim("growth", 1.2)),
         sound=nobody_twice,
+        quick=(100, 2_000),
     ),
 )

@@ -53,22 +53,25 @@ def quadratic_drain(ping: Array, wait: Array, size: int, alpha: float, beta: flo
     lobbies = np.empty((count // size, size), np.int64)
     for lobby in lobbies:
         apart, lesser = np.zeros(count, np.int64), np.zeros(count, np.int64)
-        for place in range(size):
-            best, best_score = -1, -np.inf
+        best, best_score = -1, -np.inf
+        for player in range(count):
+            score = -alpha * far[player] + beta * (long[player] / 1000.0)
+            if free[player] and score > best_score:
+                best, best_score = player, score
+        lobby[0] = best
+        free[best] = False
+        for place in range(1, size):
+            newest, best, best_score = best, -1, -np.inf
             for player in range(count):
                 if free[player]:
-                    if place:
-                        newest = lobby[place - 1]
-                        apart[player] += abs(ping[player] - ping[newest])
-                        lesser[player] += min(wait[player], wait[newest])
-                        score = -alpha * apart[player] + beta * (lesser[player] / 1000.0)
-                    else:
-                        score = -alpha * far[player] + beta * (long[player] / 1000.0)
+                    apart[player] += abs(ping[player] - ping[newest])
+                    lesser[player] += min(wait[player], wait[newest])
+                    score = -alpha * apart[player] + beta * (lesser[player] / 1000.0)
                     if score > best_score:
                         best, best_score = player, score
             lobby[place] = best
             free[best] = False
-            for player in range(count):
-                far[player] -= abs(ping[player] - ping[best])
-                long[player] -= min(wait[player], wait[best])
+        for player in range(count):
+            far[player] -= apart[player] + abs(ping[player] - ping[best])
+            long[player] -= lesser[player] + min(wait[player], wait[best])
     return lobbies
