@@ -60,14 +60,16 @@ def in_own_process(contest: Contest, size: int, effort: Effort) -> Row:
     process = spawning.Process(target=_work, args=(sender, contest, size, effort), daemon=True)
     process.start()
     sender.close()
-    row, stopped = Row(size, None, ()), time.monotonic() + effort.limit_s
+    row, end, why = Row(size, None, ()), time.monotonic() + effort.limit_s, f"stopped after {effort.limit_s:g} s"
     try:
-        while receiver.poll(max(0.0, stopped - time.monotonic())):
-            row = receiver.recv()
-        why = f"stopped after {effort.limit_s:g} s"
+        while receiver.poll(max(0.0, end - time.monotonic())):
+            if (told := receiver.recv()) is None:
+                why = ""
+                break
+            row = told
     except EOFError:
         process.join()
-        why = "" if process.exitcode == 0 else f"the process ended with {process.exitcode}"
+        why = f"the process ended with {process.exitcode}"
     finally:
         process.kill()
         process.join()
@@ -80,6 +82,7 @@ def _work(sender: Connection, contest: Contest, size: int, effort: Effort) -> No
     threads.use(effort.threads)
     try:
         measured(contest, size, effort, sender.send)
+        sender.send(None)
     except KeyboardInterrupt:
         raise SystemExit(130) from None
 
