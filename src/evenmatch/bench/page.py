@@ -1,11 +1,14 @@
 """The benchmark as one HTML file with everything in it: a picture for each contest, then its numbers."""
 
+import math
+from collections.abc import Sequence
 from html import escape
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
+from evenmatch.bench.contest import duration
 from evenmatch.bench.found import Found, Run
 from evenmatch.bench.matchers import OURS
 from evenmatch.bench.shown import HEADS, growth_told, lines, machine_told
@@ -126,8 +129,8 @@ def _table(contest: Found) -> str:
 def _picture(contest: Found, with_library: bool) -> str:
     """Seconds by size, both axes logarithmic, a line for everybody."""
     graphs: Any = import_module("plotly.graph_objects")
-    figure = graphs.Figure()
-    for place, (name, points) in enumerate(_series(contest).items()):
+    figure, series = graphs.Figure(), _series(contest)
+    for place, (name, points) in enumerate(series.items()):
         figure.add_scatter(
             x=[size for size, _ in points],
             y=[seconds for _, seconds in points],
@@ -137,11 +140,13 @@ def _picture(contest: Found, with_library: bool) -> str:
             marker={"size": 9, "symbol": SHAPES[place % len(SHAPES)]},
             hovertemplate=f"%{{x:,}} {contest.unit}: %{{y:.3~s}}s<extra>{escape(name)}</extra>",
         )
-    figure.update_xaxes(type="log", title=f"{contest.unit} (log)", dtick=1, exponentformat="power", showline=True)
-    figure.update_yaxes(type="log", title="seconds, median (log)", dtick=1, exponentformat="SI", ticksuffix="s")
+    sizes = sorted({size for points in series.values() for size, _ in points})
+    decades = _decades([seconds for points in series.values() for _, seconds in points])
+    figure.update_xaxes(type="log", title=f"{contest.unit}, log", **_ticks(sizes, [f"{size:,}" for size in sizes]))
+    figure.update_yaxes(type="log", title="median time, log", **_ticks(decades, [_round(value) for value in decades]))
     figure.update_layout(
         height=380,
-        margin={"l": 70, "r": 20, "t": 20, "b": 50},
+        margin={"l": 80, "r": 20, "t": 20, "b": 50},
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         font={"color": "#7f858c", "family": "system-ui, sans-serif"},
@@ -154,6 +159,21 @@ def _picture(contest: Found, with_library: bool) -> str:
         full_html=False, include_plotlyjs=with_library, config=options, div_id=f"plot-{contest.name.replace('.', '-')}"
     )
     return drawn
+
+
+def _ticks(values: Sequence[float], words: list[str]) -> dict[str, Any]:
+    return {"tickvals": list(values), "ticktext": words, "showline": True}
+
+
+def _decades(seconds: list[float]) -> list[float]:
+    """Powers of ten that hold all of these between them."""
+    low, high = math.floor(math.log10(min(seconds))), math.ceil(math.log10(max(seconds)))
+    return [10.0**power for power in range(low, high + 1)]
+
+
+def _round(seconds: float) -> str:
+    """A power of ten in the unit that suits it."""
+    return duration(seconds).replace(".00", "").replace(".0", "")
 
 
 def _series(contest: Found) -> dict[str, list[tuple[int, float]]]:

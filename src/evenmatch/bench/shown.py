@@ -1,4 +1,6 @@
-"""What was found, for reading: tables for a terminal, and one table in Markdown."""
+"""What was found, for reading: tables for a terminal, and the same in Markdown."""
+
+from typing import Final
 
 from rich import box
 from rich.console import Console, Group
@@ -10,8 +12,8 @@ from evenmatch.bench.found import SIZES_LEAST, Answer, Found, Growth, Row, Run, 
 
 __all__ = ["aims_told", "growth_told", "lines", "machine_told", "markdown", "show"]
 
-HEADS = ("n", "evenmatch", "least", "MB", "opponent", "median", "ratio", "MB", "agrees")
-NOT_MET = {"met": "green", "not met": "yellow", "not measured": "dim"}
+HEADS: Final = ("n", "evenmatch", "least", "peak MB", "opponent", "median", "ratio", "peak MB", "agrees")
+COLOURS: Final = {"met": "green", "not met": "yellow", "not measured": "dim"}
 
 
 def show(run: Run, console: Console) -> None:
@@ -34,7 +36,7 @@ def _contest(contest: Found) -> Group:
             table.add_row(*map(Text, cells), style="bold red" if wrong else "")
     told = [Text(f"growth: {growth_told(contest)}")] if len(contest.rows) > 1 else []
     aims = [
-        Text.assemble(f"aim: {aim.aim}: {aim.measured}, ", (aim.verdict, NOT_MET[aim.verdict])) for aim in contest.aims
+        Text.assemble(f"aim: {aim.aim}: {aim.measured}, ", (aim.verdict, COLOURS[aim.verdict])) for aim in contest.aims
     ]
     return Group(table, *told, *aims, Text())
 

@@ -2,6 +2,8 @@
 
 import json
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -157,11 +159,8 @@ def matchers(
     if report is not None:
         page.require_plotly()
         require_writable(report)
-    with _bar() as bar:
-        task = bar.add_task("", total=None)
-        run = compare(
-            contests, effort, lambda what, done, cells: bar.update(task, description=what, completed=done, total=cells)
-        )
+    with _progress() as tell:
+        run = compare(contests, effort, tell)
     if report is not None:
         page.write(report, run)
     if json_output:
@@ -174,7 +173,14 @@ def matchers(
         raise SystemExit(1)
 
 
-def _bar() -> Progress:
+@contextmanager
+def _progress() -> Iterator[Callable[[str, int, int], None]]:
+    """Something to tell of progress on standard error: a bar on a terminal, otherwise a line for each step."""
     console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda what, done, cells: print(f"{done}/{cells} {what}", file=sys.stderr, flush=True)
+        return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=console, transient=console.is_terminal)
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda what, done, cells: bar.update(task, description=what, completed=done, total=cells)
