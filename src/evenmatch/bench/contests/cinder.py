@@ -157,11 +157,11 @@ CONTESTS: Final = (
     Contest(
         "cinder.best",
         "lobbies of five, mode best: the least score of all free pairs, again and again",
-        (300, 3_000, 30_000, 100_000),
+        (300, 1_000, 10_000, 100_000),
         best_wave,
         plan,
         same_pairs,
-        (Opponent(ALL_PAIRS, all_pairs_best, 3_000, prepare=judged),),
+        (Opponent(ALL_PAIRS, all_pairs_best, 1_000, prepare=judged),),
         (Aim("growth", 1.9),),
         sound=plan_broken,
         unit="lobbies",
@@ -169,7 +169,7 @@ CONTESTS: Final = (
     Contest(
         "cinder.first",
         "lobbies of five, mode first: the first acceptable one",
-        (300, 3_000, 30_000, 100_000),
+        (300, 3_000, 20_000, 100_000),
         first_wave,
         plan,
         same_pairs,
