@@ -171,7 +171,7 @@ def test_aims_are_met_or_not_met_or_not_measured() -> None:
     memory = toys.toy(aims=(Aim("megabytes", 1e6, 100), Aim("ratio", 1.0, 1_000, "plain")))
     assert [aim.verdict for aim in run_here(memory).contests[0].aims] == ["met", "not measured"]
     assert found.aims[0].aim == "100 numbers in 60.0 s"
-    assert found.aims[1].aim == "100 numbers: 1e+09x plain"
+    assert found.aims[1].aim == "100 numbers: 1,000,000,000x plain"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ Contests are values made of functions that stand in modules, so that a fresh pro
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, TypeAlias
 
-__all__ = ["Agree", "Aim", "Contest", "Opponent"]
+__all__ = ["Agree", "Aim", "Contest", "Opponent", "duration", "times"]
 
 Agree: TypeAlias = Callable[[Any, Any, Any], str | None]
 """(given, ours, theirs) -> what differs, in words, or None."""
@@ -52,7 +52,7 @@ class Aim(NamedTuple):
             case "megabytes":
                 return f"{at} in {self.value:g} MB"
             case "ratio":
-                return f"{at}: {self.value:,g}x {self.against}"
+                return f"{at}: {times(self.value)} {self.against}"
             case _:
                 return f"growth of n^{self.value:g} at most"
 
@@ -89,3 +89,8 @@ def duration(seconds: float) -> str:
     value = seconds / scale
     digits = 0 if value >= 99.95 else 1 if value >= 9.995 else 2
     return f"{value:,.{digits}f} {unit}"
+
+
+def times(ratio: float) -> str:
+    """How many times as much as something else, in two digits or more."""
+    return f"{ratio:,.0f}x" if ratio >= 10 else f"{ratio:.2g}x"

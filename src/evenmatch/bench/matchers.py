@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
 from evenmatch.bench.cell import Effort, in_own_process
-from evenmatch.bench.contest import Aim, Contest, duration
+from evenmatch.bench.contest import Aim, Contest, duration, times
 from evenmatch.bench.found import SIZES_LEAST, Answer, Found, Growth, Reached, Row, Run, Timing, fitted_growth
 from evenmatch.bench.machine import machine
 
@@ -68,7 +68,7 @@ def _at_size(aim: Aim, words: str, row: Row, ours: Timing) -> Reached:
     answer = _answer(row, aim.against) if aim.kind == "ratio" else None
     if answer is None or answer.ratio is None:
         return Reached(words, "-", "not measured")
-    return Reached(words, f"{answer.ratio:,.3g}x", _verdict(answer.ratio >= aim.value))
+    return Reached(words, times(answer.ratio), _verdict(answer.ratio >= aim.value))
 
 
 def _answer(row: Row, opponent: str) -> Answer | None:

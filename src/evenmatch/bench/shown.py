@@ -7,7 +7,7 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from evenmatch.bench.contest import duration
+from evenmatch.bench.contest import duration, times
 from evenmatch.bench.found import SIZES_LEAST, Answer, Found, Growth, Row, Run, Timing
 
 __all__ = ["aims_told", "growth_told", "lines", "machine_told", "markdown", "show"]
@@ -61,7 +61,7 @@ def lines(row: Row) -> list[tuple[tuple[str, ...], bool]]:
 def _theirs(answer: Answer) -> tuple[str, str, str]:
     if answer.timing is None or answer.ratio is None:
         return "-", "-", ""
-    return duration(answer.timing.median_s), ratio_told(answer.ratio), _megabytes(answer.timing)
+    return duration(answer.timing.median_s), times(answer.ratio), _megabytes(answer.timing)
 
 
 def _agreement(answer: Answer) -> str:
@@ -74,11 +74,6 @@ def _megabytes(timing: Timing) -> str:
     if timing.peak_mb is None:
         return "?"
     return f"{timing.peak_mb:,.0f}" if timing.peak_mb >= 10 else f"{timing.peak_mb:.1f}"
-
-
-def ratio_told(ratio: float) -> str:
-    """How many times as long as ours something took."""
-    return f"{ratio:,.0f}x" if ratio >= 10 else f"{ratio:.2g}x"
 
 
 def growth_told(contest: Found) -> str:
