@@ -15,7 +15,7 @@ from evenmatch.bench import catalogue, cell, page, shown
 from evenmatch.bench.catalogue import CONTESTS, chosen, sizes_of
 from evenmatch.bench.cell import NOT_INSTALLED, Effort, in_own_process, measured
 from evenmatch.bench.contest import Aim, Opponent, duration
-from evenmatch.bench.found import Run, fitted_growth
+from evenmatch.bench.found import Found, Row, Run, Timing, fitted_growth
 from evenmatch.bench.matchers import compare, summed_up
 from evenmatch.bench.memory import with_peak_mb
 from evenmatch.cli import app
@@ -198,6 +198,16 @@ def test_tables_show_what_was_not_run() -> None:
     assert "not run beyond 500" in lines[0]
     assert "1,000" in lines[0]
     assert len({line.count("|") for line in table.splitlines() if line.startswith("|") and "growth" not in line}) <= 2
+
+
+def test_a_busy_machine_is_told() -> None:
+    def run_of(*timings: Timing) -> Run:
+        rows = tuple(Row(10, timing, ()) for timing in timings)
+        return Run({}, 1, (Found("toy", "", "", rows, (), ()),))
+
+    calm, torn = Timing(1.0, 0.9, 5, None), Timing(1.0, 0.4, 5, None)
+    assert shown.noise_told(run_of(*[calm] * 9, torn)) == ""
+    assert shown.noise_told(run_of(calm, torn, torn)).startswith("noisy: in 2 of 3 measurements")
 
 
 # Names and sizes.

@@ -93,6 +93,13 @@ class Run(msgspec.Struct, frozen=True):
         """Something is wrong in a row."""
         return any(row.wrong for contest in self.contests for row in contest.rows)
 
+    @property
+    def timings(self) -> list[Timing]:
+        """All that was measured."""
+        rows = [row for contest in self.contests for row in contest.rows]
+        found = [row.ours for row in rows] + [answer.timing for row in rows for answer in row.opponents]
+        return [timing for timing in found if timing is not None]
+
 
 def fitted_growth(who: str, points: Iterable[tuple[int, float]]) -> Growth:
     """The slope of the least squares line through (log size, log seconds)."""

@@ -11,7 +11,7 @@ from typing import Any, Final
 from evenmatch.bench.contest import duration
 from evenmatch.bench.found import Found, Run
 from evenmatch.bench.matchers import OURS
-from evenmatch.bench.shown import HEADS, growth_told, lines, machine_told
+from evenmatch.bench.shown import HEADS, growth_told, lines, machine_told, noise_told
 from evenmatch.errors import ConfigError
 
 __all__ = ["html", "require_plotly", "write"]
@@ -86,7 +86,7 @@ def html(run: Run) -> str:
         "<h1>The matchers beside others</h1>"
         f"<p>Every size ran in a process of its own: evenmatch, then its opponents, on the same input. {verdict} Times "
         "are medians; what counts is the ratio within a row, and how time grows along a line.</p>"
-        f'<p class="soft">{escape(machine_told(run))}.</p>{sections}<script>{PAINT}</script></body></html>\n'
+        f'<p class="soft">{escape(machine_told(run))}.</p><p class="not-met">{escape(noise_told(run))}</p>{sections}<script>{PAINT}</script></body></html>\n'
     )
 
 

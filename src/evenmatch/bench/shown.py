@@ -10,8 +10,9 @@ from rich.text import Text
 from evenmatch.bench.contest import duration, times
 from evenmatch.bench.found import SIZES_LEAST, Answer, Found, Growth, Row, Run, Timing
 
-__all__ = ["aims_told", "growth_told", "lines", "machine_told", "markdown", "show"]
+__all__ = ["aims_told", "growth_told", "lines", "machine_told", "markdown", "noise_told", "show"]
 
+NOISY: Final = 2.0
 HEADS: Final = ("n", "evenmatch", "least", "peak MB", "opponent", "median", "ratio", "peak MB", "agrees")
 COLOURS: Final = {"met": "green", "not met": "yellow", "not measured": "dim"}
 
@@ -21,6 +22,8 @@ def show(run: Run, console: Console) -> None:
     console.print(Text(machine_told(run)), soft_wrap=True)
     for contest in run.contests:
         console.print(_contest(contest))
+    if noise := noise_told(run):
+        console.print(Text(noise, style="yellow"))
     if run.wrong:
         console.print(Text("results differ: see the rows marked above", style="bold red"))
 
@@ -91,6 +94,15 @@ def aims_told(contest: Found) -> str:
     return "; ".join(f"{aim.aim}: {aim.measured}, {aim.verdict}" for aim in contest.aims)
 
 
+def noise_told(run: Run) -> str:
+    """A word on a machine that was busy with something else; nothing if it was not."""
+    timings = run.timings
+    noisy = sum(timing.median_s > NOISY * timing.least_s for timing in timings)
+    if noisy <= len(timings) // 10:
+        return ""
+    return f"noisy: in {noisy} of {len(timings)} measurements the median is more than twice the least; was the machine busy?"
+
+
 def machine_told(run: Run) -> str:
     """The machine on one line."""
     about = run.machine
@@ -122,4 +134,6 @@ def markdown(run: Run) -> str:
                 name = ""
     parts += ["", "| row | growth | aims |", "|---|---|---|"]
     parts += [f"| `{c.name}` | {growth_told(c)} | {aims_told(c)} |" for c in run.contests]
+    if noise := noise_told(run):
+        parts += ["", f"{noise[0].upper()}{noise[1:]}"]
     return "\n".join(parts) + "\n"
