@@ -86,7 +86,8 @@ def html(run: Run) -> str:
         "<h1>The matchers beside others</h1>"
         f"<p>Every size ran in a process of its own: evenmatch, then its opponents, on the same input. {verdict} Times "
         "are medians; what counts is the ratio within a row, and how time grows along a line.</p>"
-        f'<p class="soft">{escape(machine_told(run))}.</p><p class="not-met">{escape(noise_told(run))}</p>{sections}<script>{PAINT}</script></body></html>\n'
+        f'<p class="soft">{escape(machine_told(run))}.</p><p class="not-met">{escape(noise_told(run))}</p>{sections}'
+        f"<script>{PAINT}</script></body></html>\n"
     )
 
 

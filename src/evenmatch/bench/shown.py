@@ -100,7 +100,8 @@ def noise_told(run: Run) -> str:
     noisy = sum(timing.median_s > NOISY * timing.least_s for timing in timings)
     if noisy <= len(timings) // 10:
         return ""
-    return f"noisy: in {noisy} of {len(timings)} measurements the median is more than twice the least; was the machine busy?"
+    share = f"{noisy} of {len(timings)} measurements"
+    return f"noisy: in {share} the median is more than twice the least; was the machine busy?"
 
 
 def machine_told(run: Run) -> str:
