@@ -1,11 +1,17 @@
 """evenmatch bench: measure, side by side with a baseline in the same run."""
 
 import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 from cyclopts import Parameter
 from rich import box
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 JsonFlag = Annotated[bool, Parameter(name="--json")]
@@ -107,3 +113,74 @@ def restart(*, events: int = 1_000_000, json_output: JsonFlag = False) -> None:
         ("journal, MB", f"{found['journal_mb']:.1f}", ""),
     ]
     _show(found, json_output, f"restart after {found['events']:,} events; baseline: an empty journal", rows)
+
+
+def matchers(
+    *names: str,
+    sizes: str | None = None,
+    quick: bool = False,
+    threads: int | None = None,
+    seed: int = 1,
+    limit: float = 120,
+    json_output: JsonFlag = False,
+    markdown: bool = False,
+    report: Path | None = None,
+) -> None:
+    """The matchers beside others that do the same work, in the same run; status 1 if any result differs.
+
+    Parameters
+    ----------
+    names
+        epgc, ladder, buckets, lom, cinder, small, or single rows such as epgc.drain; none = all.
+    sizes
+        Sizes to run instead of the rows' own, such as 500,5000.
+    quick
+        Small sizes and few repeats: under a minute.
+    threads
+        Threads that our kernels may use; left out, as many as there are processors.
+    seed
+        The seed of the inputs.
+    limit
+        Seconds after which a size is stopped and shown as far as it came.
+    json_output
+        Print everything as one JSON document.
+    markdown
+        Print Markdown tables.
+    report
+        Write one HTML file with log-log pictures and tables.
+    """
+    from evenmatch.bench import catalogue, page, shown
+    from evenmatch.bench.cell import effort_of
+    from evenmatch.bench.matchers import compare
+    from evenmatch.reproduce.report import require_writable
+
+    effort = effort_of(seed=seed, threads=threads, limit_s=limit, quick=quick)
+    contests = catalogue.chosen(names, catalogue.sizes_of(sizes) if sizes is not None else None, quick=quick)
+    if report is not None:
+        page.require_plotly()
+        require_writable(report)
+    with _progress() as tell:
+        run = compare(contests, effort, tell)
+    if report is not None:
+        page.write(report, run)
+    if json_output:
+        print(msgspec.json.format(msgspec.json.encode(run), indent=1).decode())
+    elif markdown:
+        print(shown.markdown(run))
+    else:
+        shown.show(run, Console(highlight=False, width=None if sys.stdout.isatty() else 120))
+    if run.wrong:
+        raise SystemExit(1)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str, int, int], None]]:
+    """Something to tell of progress on standard error: a bar on a terminal, otherwise a line for each step."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda what, done, cells: print(f"{done}/{cells} {what}", file=sys.stderr, flush=True)
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda what, done, cells: bar.update(task, description=what, completed=done, total=cells)
