@@ -18,6 +18,7 @@ import numpy as np
 from evenmatch.domain.arrays import Array
 from evenmatch.domain.queue import QueueSpec
 
+from .notes import settle_details
 from .state import FREE, QueueState, State
 
 _MASK64 = 2**64 - 1
@@ -153,6 +154,7 @@ def state_hash(state: State) -> str:
     """32 hexadecimal digits that stand for the whole state."""
     for queue in state.by_index:
         _refresh(state, queue)
+        settle_details(queue)
     parts = [
         state.sequence,
         state.now_ms,

@@ -9,7 +9,8 @@
 2. Joins that stand side by side in the mailbox and go to the same queue are stepped as one command: the cost of an
    array event is shared by all of them.
 3. Time passes by `Tick`, at least every `tick_ms`; the clock follows the wall but never runs backwards.
-4. A command that makes the engine raise is our bug: the engine reloads, the group is tried again one by one, and the
+4. A large wave is recorded in parts, a group each, so that orders which came meanwhile go between them.
+5. A command that makes the engine raise is our bug: the engine reloads, the group is tried again one by one, and the
    one at fault alone is answered 500.
 """
 
@@ -197,6 +198,7 @@ class Runner:
                 self._answer([(order, FAILED) for order in orders])
             return
         self._publish(first, group)
+        self._mailbox.extend(group.rest)
         if self._debt >= self.settings.checkpoint_debt:
             self._save_checkpoint()
 
