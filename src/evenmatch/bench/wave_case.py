@@ -6,6 +6,7 @@ tickets, others join one by one.
 """
 
 import asyncio
+import functools
 import json
 import resource
 import sys
@@ -16,11 +17,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
 import numpy as np
+import structlog
 
 from evenmatch.core import engine as engine_module
 from evenmatch.core import waves as waves_module
 from evenmatch.core.engine import Engine
+from evenmatch.core.evolve import evolve
+from evenmatch.core.hashing import settle
 from evenmatch.domain import commands as cmd
 from evenmatch.domain import events as ev
 from evenmatch.domain.arrays import Array
@@ -28,7 +33,7 @@ from evenmatch.domain.queue import Format, MatcherSpec, QueueSpec, TicketSpec, W
 from evenmatch.matchers.contract import door, own_format
 from evenmatch.matchers.registry import build
 from evenmatch.numerics.seeds import generator
-from evenmatch.recovery import checkpoint_of
+from evenmatch.recovery import checkpoint_in_pieces
 from evenmatch.service.bodies import Player, TicketBody
 from evenmatch.service.mailbox import Joined, JoinEntry, JoinOrder
 from evenmatch.service.matching import MatcherRoom, planned
@@ -87,7 +92,7 @@ class _Queue:
 
     def apply(self, event: ev.Event) -> None:
         """Enter an event that the bench made up, as the engine would."""
-        engine_module.evolve(self.engine.state, event)
+        evolve(self.engine.state, event)
         self.commit([event])
 
     def fill(self, waiting: int) -> None:
@@ -216,7 +221,7 @@ async def _joins(spec: QueueSpec, path: Path, at_least_s: float) -> dict[str, An
         sent += _JOIN_EVERY_S
         await asyncio.sleep(max(0.0, sent - time.perf_counter()))
         reply = runner.reply()
-        reply.add_done_callback(lambda _, due=sent: took.append(time.perf_counter() - due))
+        reply.add_done_callback(functools.partial(_note, took, sent))
         replies.append(reply)
         runner.put(JoinOrder("bench", [_entry(spec, len(replies))], reply))
     answers = await asyncio.gather(*replies)
@@ -231,10 +236,14 @@ async def _joins(spec: QueueSpec, path: Path, at_least_s: float) -> dict[str, An
     return {"count": len(took), "refused": refused} | found
 
 
+def _note(took: list[float], due: float, _: object) -> None:
+    took.append(time.perf_counter() - due)
+
+
 def _entry(spec: QueueSpec, number: int) -> JoinEntry:
     party = _PARTY.get(spec.matcher.name, 1)
-    ratings = {"ratings": {("bw", "sc2")[number % 2]: 1500.0}} if spec.matcher.name == "ladder" else {}
-    players = [Player(f"new {number}.{place}", 1500.0, 40.0, **ratings) for place in range(party)]
+    sides = {("bw", "sc2")[number % 2]: 1500.0} if spec.matcher.name == "ladder" else msgspec.UNSET
+    players = [Player(f"new {number}.{place}", 1500.0, 40.0, sides) for place in range(party)]
     return JoinEntry(TicketBody(players), 0, 0)
 
 
@@ -254,15 +263,20 @@ def run(matcher: str, waiting: int, repeats: int, joins_s: float) -> dict[str, A
         small.journal.close()
         base = _peak()
         queue = _Queue(spec, Path(folder) / "waves.db", now_ms)
-        waves, told = [], {}
+        waves: list[dict[str, float]] = []
+        told: dict[str, int] = {}
         for _ in range(repeats):
             queue.fill(waiting)
             spent, told = _wave(queue)
             waves.append(spent)
         queue.fill(waiting)
+        while not settle(queue.engine.state, _BATCH):  # as the engine thread does, between other things
+            continue
         started = time.perf_counter()
-        queue.journal.save_checkpoint(checkpoint_of(queue.engine.state))
+        saved = checkpoint_in_pieces(queue.engine.state)
         checkpoint_ms = (time.perf_counter() - started) * 1000
+        queue.journal.save_in_pieces(*saved)
+        del saved
         peak = _peak()
         queue.journal.close()
         path = queue.journal.path
@@ -278,4 +292,5 @@ def run(matcher: str, waiting: int, repeats: int, joins_s: float) -> dict[str, A
 
 
 if __name__ == "__main__":
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     print(json.dumps(run(**json.loads(sys.argv[1]))))

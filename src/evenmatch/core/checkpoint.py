@@ -52,9 +52,9 @@ def _dump_queue(queue: QueueState) -> dict[str, Any]:
         "tickets": queue.tickets.dump(),
         "players": queue.players.dump(),
         "proposals": queue.proposals.dump(),
-        "free_tickets": np.array(queue.ticket_slots.free, np.int64),
-        "free_players": {str(size): np.array(slots.free, np.int64) for size, slots in queue.player_blocks.free.items()},
-        "free_proposals": np.array(queue.proposal_slots.free, np.int64),
+        "free_tickets": queue.ticket_slots.free.copy(),
+        "free_players": {str(size): slots.free.copy() for size, slots in queue.player_blocks.free.items()},
+        "free_proposals": queue.proposal_slots.free.copy(),
     }
 
 
@@ -85,11 +85,9 @@ def _load_queue(state: State, content: dict[str, Any]) -> None:
     queue.tickets.load(content["tickets"])
     queue.players.load(content["players"])
     queue.proposals.load(content["proposals"])
-    queue.ticket_slots.free = content["free_tickets"].tolist()
-    queue.proposal_slots.free = content["free_proposals"].tolist()
-    for size, free in content["free_players"].items():
-        queue.player_blocks.free[int(size)] = Slots()
-        queue.player_blocks.free[int(size)].free = free.tolist()
+    queue.ticket_slots = Slots(content["free_tickets"])
+    queue.proposal_slots = Slots(content["free_proposals"])
+    queue.player_blocks.free = {int(size): Slots(free) for size, free in content["free_players"].items()}
     queue.next_expiry_ms = queue.next_lapse_ms = queue.next_end_ms = queue.next_forget_ms = 0
     _index(state, queue)
 

@@ -26,7 +26,6 @@ from .state import NEVER, QueueState, State
 from .vetting import Vetted, refused, vet
 from .waves import Flight, Recording, Timetable
 
-
 PART = 16_384
 """Recording so many proposals takes about as long as a join may have to wait."""
 

@@ -1,7 +1,7 @@
 """Numbers that lead to numbers: a dictionary of integers that a whole wave can be looked up in at once.
 
-Problem. The state must find a ticket's slot, a proposal's slot and a player's ticket by number. A wave touches a million
-of them, and a Python dictionary costs a hundred nanoseconds and a hundred bytes for each.
+Problem. The state must find a ticket's slot, a proposal's slot and a player's ticket by number. A wave touches a
+million of them, and a Python dictionary costs a hundred nanoseconds and a hundred bytes for each.
 
 Idea. Tickets, proposals and players are numbered one after the other, so numbers in use stand close together. They are
 cut into pages; a page that has an entry owns a row of one array, and a directory says which. Looking up is two reads

@@ -1,10 +1,11 @@
 """When a queue is tried, and which of its waves is in flight.
 
-A wave exists in memory only until its plan comes back: what is recorded is its result. A crash in
-between loses nothing, for nobody was told; the next wave sees the same tickets. A large plan is recorded in several
-events; a crash between them loses the proposals that were not recorded yet, of which nobody was told either. So a wave that changes nothing writes
-nothing, and one whose snapshot would be what the last matcher saw is not run at all, unless the matcher said that time
-alone would change its answer by now.
+A wave exists in memory only until its plan comes back: what is recorded is its result. A crash in between loses
+nothing, for nobody was told; the next wave sees the same tickets. A large plan is recorded in several events; a crash
+between them loses the proposals that were not recorded yet, of which nobody was told either.
+
+So a wave that changes nothing writes nothing, and one whose snapshot would be what the last matcher saw is not run at
+all, unless the matcher said that time alone would change its answer by now.
 """
 
 import hashlib

@@ -11,7 +11,7 @@ before they become events; adding a field with a default needs none.
 """
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import msgspec
@@ -117,6 +117,35 @@ def decode_events(body: bytes, schema: int = SCHEMA) -> list[Event]:
 def encode_content(content: dict[str, Any]) -> bytes:
     """A checkpoint's content."""
     return _encoder.encode(content)
+
+
+def encode_pieces(content: dict[str, Any], length: int) -> Iterator[bytes]:
+    """The bytes of `encode_content` in pieces of about this length, each made when it is asked for."""
+    waiting, size = [], 0
+    for part in _parts(content):
+        for first in range(0, len(part), length):
+            piece = part[first : first + length]
+            waiting.append(piece)
+            size += len(piece)
+            if size >= length:
+                yield b"".join(waiting)
+                waiting, size = [], 0
+    yield b"".join(waiting)
+
+
+def _parts(value: Any) -> Iterator[bytes]:
+    """What a value is written as, column by column."""
+    if isinstance(value, dict):
+        yield struct.pack(">BI", 0xDF, len(value))
+        for name, inner in value.items():
+            yield _encoder.encode(name)
+            yield from _parts(inner)
+    elif isinstance(value, list) and all(isinstance(inner, dict) for inner in value):
+        yield struct.pack(">BI", 0xDD, len(value))
+        for inner in value:
+            yield from _parts(inner)
+    else:
+        yield _encoder.encode(value)
 
 
 def decode_content(body: bytes) -> dict[str, Any]:
