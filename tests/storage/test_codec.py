@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from evenmatch.domain import events as ev
 from evenmatch.domain.arrays import Array
 from evenmatch.domain.queue import Format, MatchSpec, QueueSpec, ReadyCheckSpec
+from evenmatch.domain.table import Choice, Table
 from evenmatch.errors import JournalDamaged, JournalNewer
 from evenmatch.storage import codec
 from evenmatch.storage.codec import decode_content, decode_events, encode_content, encode_events
@@ -38,6 +39,21 @@ def _filled(dtype: str, shape: tuple[int, ...], content: bytes, transposed: bool
     return array.T if transposed else array
 
 
+def tables(rows: int, deep: int = 1) -> st.SearchStrategy[Table]:
+    """Tables of so many rows, with columns of every sort."""
+    numbers = st.sampled_from(DTYPES).map(lambda dtype: np.arange(rows).astype(dtype))
+    words = st.lists(st.none() | st.text() | st.lists(st.integers(0, 9)), min_size=1, max_size=3)
+    columns: st.SearchStrategy[Any] = numbers | words.map(lambda w: Choice(np.arange(rows) % len(w), w))
+    if deep:
+        columns |= tables(rows, deep - 1)
+    return st.dictionaries(st.text(), columns, max_size=3).filter(_whole).map(Table)
+
+
+def _whole(columns: dict[str, Any]) -> bool:
+    """A table without a column has no rows."""
+    return len({len(column) for column in columns.values()}) <= 1
+
+
 SPECS = st.builds(
     QueueSpec,
     st.sampled_from(["duel", "a-b_c"]),
@@ -54,9 +70,8 @@ FIELDS: dict[Any, st.SearchStrategy[Any]] = {
     dict[str, Array]: st.dictionaries(st.text(), arrays("f8"), max_size=2),
     tuple[str, ...]: st.lists(st.text(), max_size=3).map(tuple),
     dict[str, list[Any]]: st.dictionaries(st.text(), st.lists(st.none() | st.text(), max_size=3), max_size=2),
-    tuple[dict[str, Any], ...]: st.lists(st.dictionaries(st.text(), st.text() | st.integers(0, 9)), max_size=2).map(
-        tuple
-    ),
+    bool: st.booleans(),
+    Table: st.integers(0, 3).flatmap(tables),
 }
 
 
@@ -70,6 +85,10 @@ def same(one: object, other: object) -> bool:
     if isinstance(one, np.ndarray):
         assert isinstance(other, np.ndarray)
         return (one.dtype, one.shape, one.tobytes()) == (other.dtype, other.shape, other.tobytes())
+    if isinstance(one, Table):
+        return isinstance(other, Table) and same(one.plain(), other.plain())
+    if isinstance(one, list):
+        return isinstance(other, list) and len(one) == len(other) and all(map(same, one, other))
     if isinstance(one, dict):
         assert isinstance(other, dict)
         return list(one) == list(other) and all(same(one[key], other[key]) for key in one)

@@ -24,6 +24,7 @@ from evenmatch.errors import (
     JournalUnavailable,
 )
 from evenmatch.recovery import checkpoint_of, recover, verify
+from evenmatch.storage.codec import SCHEMA
 from evenmatch.storage.protocol import Checkpoint, Commit
 from evenmatch.storage.sqlite import APPLICATION_ID, SqliteJournal
 from tests.core.tour import GRAND_TOUR
@@ -134,7 +135,7 @@ def test_a_lock_file_that_cannot_be_written_is_said_clearly(path: Path) -> None:
 
 def test_a_journal_of_a_newer_evenmatch_is_refused_and_left_alone(path: Path) -> None:
     written(path)
-    bare(path, "PRAGMA user_version = 2")
+    bare(path, f"PRAGMA user_version = {SCHEMA + 1}")
     before = fingerprint(path)
     with pytest.raises(JournalNewer):
         SqliteJournal(path)

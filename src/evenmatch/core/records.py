@@ -10,8 +10,10 @@ import msgspec
 import numpy as np
 
 from evenmatch.domain.events import Forgotten
+from evenmatch.domain.match import in_names
 from evenmatch.domain.ticket import Cause, Status
 
+from .notes import details_of
 from .state import FAILED, OPEN, OVER, PLAYER_COLUMNS, RUNNING, QueueState, State
 
 
@@ -87,8 +89,9 @@ def proposal_record(state: State, proposal: int) -> dict[str, Any] | None:
         "cost": float(p.cost[slot]),
         "quality": None if math.isnan(p.quality[slot]) else float(p.quality[slot]),
     }
-    if proposal in queue.details:
-        record["details"] = queue.details[proposal]
+    details = details_of(queue, proposal)
+    if details:
+        record["details"] = in_names(details, int)
     if p.standing[slot] != FAILED:  # the tickets of a failed one go their own ways
         slots = state.slots_of(tickets)
         record["teams"] = [

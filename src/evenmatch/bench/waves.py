@@ -1,0 +1,56 @@
+"""Waves from end to end: an engine with many waiting tickets, its journal on disk, and joins that come meanwhile.
+
+Every case (a matcher and a number of waiting tickets) runs in a process of its own, so that its memory is its own.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+SIZES: Final = (1_000, 100_000, 1_000_000)
+MATCHERS: Final = ("first_come", "buckets", "ladder", "epgc")
+PHASES: Final = ("copy", "plan", "vetting", "event", "journal", "total", "longest")
+
+
+def measure(
+    matchers: Sequence[str] = MATCHERS,
+    sizes: Sequence[int] = SIZES,
+    repeats: int = 3,
+    joins_s: float = 2.0,
+    say: Callable[[str], None] = lambda _: None,
+) -> dict[str, Any]:
+    """Run all cases: {"repeats", "cases": [...]}; a case that fails has "failed", in words, in place of its numbers.
+
+    A case: "matcher", "waiting" (tickets), "matches" (of one wave), "events" (a large wave is several);
+    {"p50", "p99"} in milliseconds each for
+      "copy_ms"     the snapshot, taken in the engine thread,
+      "plan_ms"     the matcher,
+      "vetting_ms"  checking the plan and making events of it,
+      "event_ms"    applying them to the state,
+      "journal_ms"  encoding and committing them,
+      "total_ms"    all of that,
+      "longest_ms"  the longest stretch of the engine thread: nobody who joins waits longer for this wave;
+    "journal_bytes" of a wave; "checkpoint_ms", for how long saving the state holds up the engine thread;
+    "bytes_per_ticket", peak memory above that of the program without tickets;
+    "joins": {"count", "refused", "p50_ms", "p99_ms", "most_ms"}, answered by a running engine thread from the moment
+    a wave starts over all tickets until it is recorded, and for `joins_s` at least.
+    """
+    cases = []
+    for size in sizes:
+        for matcher in matchers:
+            say(f"{matcher}, {size:,} waiting tickets ...")
+            asked = {"matcher": matcher, "waiting": size, "repeats": repeats, "joins_s": joins_s}
+            cases.append({"matcher": matcher, "waiting": size} | _apart(asked))
+    return {"repeats": repeats, "cases": cases}
+
+
+def _apart(asked: dict[str, Any]) -> dict[str, Any]:
+    """Run a case in a fresh process."""
+    command = [sys.executable, "-m", "evenmatch.bench.wave_case", json.dumps(asked)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    if ran.returncode:
+        return {"failed": (ran.stderr.strip().splitlines() or [f"exit code {ran.returncode}"])[-1]}
+    found: dict[str, Any] = json.loads(ran.stdout)
+    return found
