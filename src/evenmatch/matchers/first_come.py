@@ -126,6 +126,8 @@ class Drain:
         self.queues: list[list[int]] = [np.flatnonzero(in_order == size).tolist() for size in self.sizes]
         for queue in self.queues:
             queue.reverse()  # the head is taken by pop()
+        self.players = int(in_order.sum())
+        """Players in the queues."""
         self.places: list[int] = []
         self.teams: list[int] = []
         self.tickets: list[int] = []
@@ -136,13 +138,15 @@ class Drain:
 
     def run(self) -> tuple[Array, Array, Array]:
         """Places, teams and tickets per match, match by match in order of selection."""
-        while any(self.queues):
+        while self.players >= self.form.seats:
             anchor = min(self.heads())[1]
             if self.anchored(anchor):
                 before = len(self.places)
                 self.complete(anchor)
                 self.tickets.append(len(self.places) - before)
+                self.players -= self.form.seats
             else:
+                self.players -= self.sizes[anchor] * len(self.queues[anchor])
                 self.queues[anchor] = []
         return (
             np.array(self.places, np.int64),
