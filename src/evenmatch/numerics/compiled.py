@@ -50,3 +50,9 @@ def bundle(kind: type, *holds: Any) -> Any:
     untyped: Any = types
     alike = all(each == holds[0] for each in holds)
     return untyped.NamedUniTuple(holds[0], len(holds), kind) if alike else untyped.NamedTuple(holds, kind)
+
+
+def inlined(function: F) -> F:
+    """Make a function part of the kernels that call it, where the cost of a call would count."""
+    compiler: Any = numba.njit(inline="always", nogil=True, error_model="numpy")
+    return cast(F, compiler(function))

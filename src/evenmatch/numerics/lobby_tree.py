@@ -47,22 +47,26 @@ from evenmatch.numerics.compiled import (
     OUT_INT32S,
     OUT_INT32S2,
     OUT_INTS,
+    bundle,
+    inlined,
     kernel,
 )
 from evenmatch.numerics.lobby_ranges import Lobbies, similarity, similarity_most
 
 __all__ = ["STACK", "TREE", "Tree", "earliest_acceptable", "grow", "nearest_acceptable", "remove"]
 
-LEAF: Final = 12
+LEAF: Final = 32
 """Lobbies of a leaf, at most."""
 STACK: Final = 64
 """Nodes that a search keeps for later: at most one a level, and two at the last."""
 SUMS: Final = 2
 """Coordinates beyond the indices: their sum, and upper half minus lower half."""
+LANES: Final = 8
+"""Indices are filled up with zeros to a multiple of this, which one instruction takes at once."""
 
 
 class Tree(NamedTuple):
-    """The arrays of a tree over n lobbies with w = size + SUMS coordinates each."""
+    """The arrays of a tree over n lobbies; w is their size, rounded up to a multiple of LANES."""
 
     places: Array
     """int64[n], by slot: the lobby's place, or `gone`."""
@@ -70,23 +74,29 @@ class Tree(NamedTuple):
     """int64[places], by place: its slot, -1 = was never in the tree. The number of places is called `gone`."""
     leaves: Array
     """int32[n], by slot: the leaf."""
-    coordinates: Array
-    """int32[n, w], by slot."""
+    indices: Array
+    """int32[n, w], by slot: sorted bucket indices, then zeros."""
+    sums: Array
+    """int32[n, SUMS], by slot: the sum of the indices, and upper half minus lower half."""
     ranges: Array
     """float64[n, 2], by slot: where the range begins and ends."""
     spans: Array
     """int32[nodes, 2]: first slot and the one after the last."""
     boxes: Array
-    """int32[nodes, 2 * w]: the least of each coordinate, then the most."""
+    """int32[nodes, 2, w]: the least of each index, and the most."""
+    sum_boxes: Array
+    """int32[nodes, 2, SUMS]: the least of each sum, and the most."""
     frames: Array
     """float64[nodes, 4]: least and most beginning of a range, least and most end."""
     earliest: Array
     """int64[nodes]: the least place."""
 
 
-_named_tuple: Any = types.NamedTuple
-TREE: Final = _named_tuple(
-    (OUT_INTS, OUT_INTS, OUT_INT32S, OUT_INT32S2, OUT_FLOATS2, OUT_INT32S2, OUT_INT32S2, OUT_FLOATS2, OUT_INTS), Tree
+_OUT_INT32S3: Any = types.Array(types.int32, 3, "C")
+TREE: Final = bundle(
+    Tree,
+    *(OUT_INTS, OUT_INTS, OUT_INT32S, OUT_INT32S2, OUT_INT32S2, OUT_FLOATS2),
+    *(OUT_INT32S2, _OUT_INT32S3, _OUT_INT32S3, OUT_FLOATS2, OUT_INTS),
 )
 
 
@@ -95,17 +105,19 @@ def grow(lobbies: Lobbies, chosen: Array, reach: int, overlap_min: float) -> Tre
 
     `reach` is the gap that searches are likely to look for; it changes their speed only.
     """
-    count, size = len(chosen), lobbies.buckets.shape[1]
-    width = size + SUMS
-    nodes = 2 * (1 << max(0, (count - 1) // LEAF).bit_length()) - 1
+    count = len(chosen)
+    width = -(-lobbies.buckets.shape[1] // LANES) * LANES
+    nodes = 2 * (1 << ((count - 1) // LEAF).bit_length()) - 1
     tree = Tree(
         places=np.empty(count, np.int64),
         slots=np.full(len(lobbies.low), -1),
         leaves=np.empty(count, np.int32),
-        coordinates=np.empty((count, width), np.int32),
+        indices=np.empty((count, width), np.int32),
+        sums=np.empty((count, SUMS), np.int32),
         ranges=np.empty((count, 2)),
         spans=np.empty((nodes, 2), np.int32),
-        boxes=np.empty((nodes, 2 * width), np.int32),
+        boxes=np.empty((nodes, 2, width), np.int32),
+        sum_boxes=np.empty((nodes, 2, SUMS), np.int32),
         frames=np.empty((nodes, 4)),
         earliest=np.empty(nodes, np.int64),
     )
@@ -114,54 +126,30 @@ def grow(lobbies: Lobbies, chosen: Array, reach: int, overlap_min: float) -> Tre
 
 
 @kernel()
-def _locate(indices: Array, coordinates: Array) -> None:
-    """Sorted indices, their sum, and upper half minus lower half, without the middle one of an odd number."""
-    size = len(indices)
-    coordinates[:size] = indices
-    coordinates[size] = indices.sum()
-    coordinates[size + 1] = indices[size - size // 2 :].sum() - indices[: size // 2].sum()
+def _enclose(members: Array, values: Array, box: Array) -> None:
+    """Least and most of each column of `values` over some rows, to the two rows of `box`."""
+    for which in range(values.shape[1]):
+        least = most = values[members[0], which]
+        for member in members:
+            least, most = min(least, values[member, which]), max(most, values[member, which])
+        box[0, which], box[1, which] = least, most
 
 
 @kernel()
-def _enclose(tree: Tree, node: int, members: Array, coordinates: Array, ranges: Array) -> None:
-    """The box of a node."""
-    width = coordinates.shape[1]
-    box, frame = tree.boxes[node], tree.frames[node]
-    for which in range(width):
-        least = most = coordinates[members[0], which]
-        for member in members:
-            value = coordinates[member, which]
-            least, most = min(least, value), max(most, value)
-        box[which], box[width + which] = least, most
-    for which in range(2):
-        lowest = highest = ranges[members[0], which]
-        for member in members:
-            end = ranges[member, which]
-            lowest, highest = min(lowest, end), max(highest, end)
-        frame[2 * which], frame[2 * which + 1] = lowest, highest
-
-
-@kernel()
-def _widest(tree: Tree, node: int, per_point: float) -> int:
-    """The coordinate in which a node is widest; the two after the last are those of the range."""
-    width = tree.coordinates.shape[1]
-    box, frame = tree.boxes[node], tree.frames[node]
+def _widest(box: Array) -> tuple[float, int]:
+    """How wide a box is, and in which column."""
     widest, chosen = 0.0, 0
-    for which in range(width):
-        if box[width + which] - box[which] > widest:
-            widest, chosen = float(box[width + which] - box[which]), which
-    for which in range(2):
-        if (frame[2 * which + 1] - frame[2 * which]) * per_point > widest:
-            widest, chosen = (frame[2 * which + 1] - frame[2 * which]) * per_point, width + which
-    return chosen
+    for which in range(box.shape[1]):
+        if box[1, which] - box[0, which] > widest:
+            widest, chosen = float(box[1, which] - box[0, which]), which
+    return widest, chosen
 
 
 @kernel()
-def _order_by(which: int, members: Array, coordinates: Array, ranges: Array, keys: Array) -> None:
-    """The value of a coordinate as the key of each member."""
-    width = coordinates.shape[1]
+def _set_keys(members: Array, values: Array, which: int, keys: Array) -> None:
+    """A column of `values` as the keys of some rows."""
     for member in members:
-        keys[member] = coordinates[member, which] if which < width else ranges[member, which - width]
+        keys[member] = values[member, which]
 
 
 @kernel()
@@ -190,14 +178,19 @@ def _select(keys: Array, order: Array, first: int, end: int, middle: int) -> Non
 
 @kernel(TREE, INTS, INT32S2, FLOATS, FLOATS, FLOAT, FLOAT)
 def _grow(tree: Tree, chosen: Array, buckets: Array, low: Array, high: Array, reach: float, overlap_min: float) -> None:
-    count = len(chosen)
-    coordinates = np.empty(tree.coordinates.shape, np.int32)
-    ranges = np.empty((count, 2))
+    count, size = len(chosen), buckets.shape[1]
+    indices, sums, ranges = np.zeros_like(tree.indices), np.zeros_like(tree.sums), np.empty((count, 2))
+    frame = np.empty((2, 2))
     wide = 0.0
     for at in range(count):
-        _locate(buckets[chosen[at]], coordinates[at])
-        ranges[at, 0], ranges[at, 1] = low[chosen[at]], high[chosen[at]]
-        wide += ranges[at, 1] - ranges[at, 0]
+        place = chosen[at]
+        for player in range(size):
+            indices[at, player] = buckets[place, player]
+            sums[at, 0] += buckets[place, player]
+            # Neither half has the middle one of an odd number.
+            sums[at, 1] += buckets[place, player] * (int(player >= size - size // 2) - int(player < size // 2))
+        ranges[at, 0], ranges[at, 1] = low[place], high[place]
+        wide += high[place] - low[place]
     # Ranges of this width may differ by (1 - m) / m of it; that counts as much as a gap of `reach`.
     per_point = reach * overlap_min / ((1.0 - overlap_min + 1e-9) * (wide / count + 1e-9))
     order, keys = np.arange(count), np.empty(count)
@@ -205,20 +198,33 @@ def _grow(tree: Tree, chosen: Array, buckets: Array, low: Array, high: Array, re
     tree.spans[0, 0], tree.spans[0, 1] = 0, count
     for node in range(len(tree.spans)):
         first, end = tree.spans[node, 0], tree.spans[node, 1]
-        _enclose(tree, node, order[first:end], coordinates, ranges)
-        tree.earliest[node] = chosen[order[first:end].min()]
-        if node < first_leaf:
-            middle = (first + end) // 2
-            _order_by(_widest(tree, node, per_point), order[first:end], coordinates, ranges, keys)
-            _select(keys, order, first, end, middle)
-            tree.spans[2 * node + 1, 0], tree.spans[2 * node + 1, 1] = first, middle
-            tree.spans[2 * node + 2, 0], tree.spans[2 * node + 2, 1] = middle, end
-        else:
+        members = order[first:end]
+        _enclose(members, indices, tree.boxes[node])
+        _enclose(members, sums, tree.sum_boxes[node])
+        _enclose(members, ranges, frame)
+        tree.frames[node] = frame.T.copy().reshape(4)
+        tree.earliest[node] = chosen[members.min()]
+        if node >= first_leaf:
             tree.leaves[first:end] = node
+            continue
+        by_index, index = _widest(tree.boxes[node])
+        by_sum, sum_ = _widest(tree.sum_boxes[node])
+        by_end, end_of_range = _widest(frame)
+        if by_end * per_point > max(by_index, by_sum):
+            _set_keys(members, ranges, end_of_range, keys)
+        elif by_sum > by_index:
+            _set_keys(members, sums, sum_, keys)
+        else:
+            _set_keys(members, indices, index, keys)
+        middle = (first + end) // 2
+        _select(keys, order, first, end, middle)
+        tree.spans[2 * node + 1, 0], tree.spans[2 * node + 1, 1] = first, middle
+        tree.spans[2 * node + 2, 0], tree.spans[2 * node + 2, 1] = middle, end
     for slot in range(count):
         tree.places[slot] = chosen[order[slot]]
         tree.slots[tree.places[slot]] = slot
-        tree.coordinates[slot] = coordinates[order[slot]]
+        tree.indices[slot] = indices[order[slot]]
+        tree.sums[slot] = sums[order[slot]]
         tree.ranges[slot] = ranges[order[slot]]
 
 
@@ -240,26 +246,25 @@ def remove(tree: Tree, place: int) -> None:
         earliest = min(tree.earliest[2 * node + 1], tree.earliest[2 * node + 2])
 
 
-@kernel()
-def _outside(boxes: Array, node: int, which: int, width: int, value: int) -> int:
-    """How far a value is outside the box of a node in one coordinate; not positive if it is inside."""
-    return max(boxes[node, which] - value, value - boxes[node, width + which])
-
-
-@kernel()
-def _least_gap(boxes: Array, node: int, coordinates: Array, seeker: int) -> int:
+@inlined
+def _least_gap(boxes: Array, sum_boxes: Array, node: int, indices: Array, sums: Array, seeker: int) -> int:
     """A lower bound of the gap between the lobby in a slot and any lobby of a node."""
-    width = coordinates.shape[1]
-    size = width - SUMS
     total = 0
-    for which in range(size):
-        total += max(_outside(boxes, node, which, width, coordinates[seeker, which]), 0)
-    by_sum = _outside(boxes, node, size, width, coordinates[seeker, size])
-    by_halves = _outside(boxes, node, size + 1, width, coordinates[seeker, size + 1])
-    return max(total, by_sum, by_halves)
+    for first in range(0, indices.shape[1], LANES):
+        part = np.int32(0)
+        for lane in range(LANES):
+            value = indices[seeker, first + lane]
+            below = np.int32(boxes[node, 0, first + lane] - value)
+            above = np.int32(value - boxes[node, 1, first + lane])
+            part = np.int32(part + max(below, above, np.int32(0)))
+        total += part
+    for which in range(SUMS):
+        total = max(total, sum_boxes[node, 0, which] - sums[seeker, which])
+        total = max(total, sums[seeker, which] - sum_boxes[node, 1, which])
+    return total
 
 
-@kernel()
+@inlined
 def _may_overlap(frames: Array, node: int, low: float, high: float, overlap_min: float) -> bool:
     """Some lobby of a node may be similar enough to a range."""
     return (
@@ -268,15 +273,19 @@ def _may_overlap(frames: Array, node: int, low: float, high: float, overlap_min:
     )
 
 
-@kernel()
-def _gap(coordinates: Array, one: int, other: int) -> int:
+@inlined
+def _gap(indices: Array, one: int, other: int) -> int:
     total = 0
-    for which in range(coordinates.shape[1] - SUMS):
-        total += abs(coordinates[one, which] - coordinates[other, which])
+    for first in range(0, indices.shape[1], LANES):
+        part = np.int32(0)
+        for lane in range(LANES):
+            apart = np.int32(indices[one, first + lane] - indices[other, first + lane])
+            part = np.int32(part + max(apart, np.int32(-apart)))
+        total += part
     return total
 
 
-@kernel()
+@inlined
 def _overlaps(ranges: Array, other: int, low: float, high: float, overlap_min: float) -> bool:
     return overlap_min <= 0.0 or similarity(low, high, ranges[other, 0], ranges[other, 1]) >= overlap_min
 
@@ -290,6 +299,7 @@ def nearest_acceptable(tree: Tree, place: int, limit: int, overlap_min: float, s
     gone, first_leaf = len(tree.slots), len(tree.spans) // 2
     seeker = tree.slots[place]
     low, high = tree.ranges[seeker, 0], tree.ranges[seeker, 1]
+    indices, sums, boxes, sum_boxes = tree.indices, tree.sums, tree.boxes, tree.sum_boxes
     best, found = limit, gone
     stack[0, 0], stack[1, 0] = 0, 0
     waiting = 1
@@ -303,7 +313,7 @@ def nearest_acceptable(tree: Tree, place: int, limit: int, overlap_min: float, s
                 other = tree.places[slot]
                 if other == gone or slot == seeker:
                     continue
-                gap = _gap(tree.coordinates, seeker, slot)
+                gap = _gap(indices, seeker, slot)
                 if (gap < best or (gap == best and other < found)) and _overlaps(
                     tree.ranges, slot, low, high, overlap_min
                 ):
@@ -311,8 +321,8 @@ def nearest_acceptable(tree: Tree, place: int, limit: int, overlap_min: float, s
             continue
         near, far = 2 * node + 1, 2 * node + 2
         near_least, far_least = (
-            _least_gap(tree.boxes, near, tree.coordinates, seeker),
-            _least_gap(tree.boxes, far, tree.coordinates, seeker),
+            _least_gap(boxes, sum_boxes, near, indices, sums, seeker),
+            _least_gap(boxes, sum_boxes, far, indices, sums, seeker),
         )
         if far_least < near_least or (far_least == near_least and tree.earliest[far] < tree.earliest[near]):
             near, far, near_least, far_least = far, near, far_least, near_least
@@ -335,6 +345,7 @@ def earliest_acceptable(tree: Tree, place: int, limit: int, overlap_min: float, 
     gone, first_leaf = len(tree.slots), len(tree.spans) // 2
     seeker = tree.slots[place]
     low, high = tree.ranges[seeker, 0], tree.ranges[seeker, 1]
+    indices, sums, boxes, sum_boxes = tree.indices, tree.sums, tree.boxes, tree.sum_boxes
     best, found = limit, gone
     stack[0, 0] = 0
     waiting = 1
@@ -343,14 +354,14 @@ def earliest_acceptable(tree: Tree, place: int, limit: int, overlap_min: float, 
         node = stack[0, waiting]
         if (
             tree.earliest[node] >= found
-            or _least_gap(tree.boxes, node, tree.coordinates, seeker) > limit
+            or _least_gap(boxes, sum_boxes, node, indices, sums, seeker) > limit
             or not _may_overlap(tree.frames, node, low, high, overlap_min)
         ):
             continue
         if node >= first_leaf:
             for slot in range(tree.spans[node, 0], tree.spans[node, 1]):
                 if tree.places[slot] < found:
-                    gap = _gap(tree.coordinates, seeker, slot)
+                    gap = _gap(indices, seeker, slot)
                     if gap <= limit and _overlaps(tree.ranges, slot, low, high, overlap_min):
                         best, found = gap, tree.places[slot]
             continue
