@@ -251,10 +251,12 @@ class Ladder:
         word = category(level, self.thresholds)
         base, growth = self.windows[CATEGORIES.index(word)]
         misses = np.ascontiguousarray(snapshot.misses, np.int32)
-        *columns, sound = in_canonical_order(order, *self._side_ratings(snapshot), misses, float(base), float(growth))
+        first, second, missed, widest, sound = in_canonical_order(
+            order, *self._side_ratings(snapshot), misses, float(base), float(growth)
+        )
         if not sound:
             raise MatcherError("misses must be 0 or more")
-        return Wave(order, *columns, population, level, word, (base, growth))
+        return Wave(order, first, second, missed, widest, population, level, word, (base, growth))
 
     def _side_ratings(self, snapshot: Snapshot) -> tuple[Array, Array]:
         """float64[n] for each side, NaN = can't play it; raises MatcherError where ratings are missing or absurd."""
