@@ -223,10 +223,12 @@ class Ladder:
             left[parts.neither] = Reason.CANNOT_PLAY_SIDE
         if len(snapshot) - len(parts.neither) == 1:
             left[left != Reason.CANNOT_PLAY_SIDE] = Reason.TOO_FEW_PLAYERS
-        gap, cost, score = paired(first, second, wave.first, wave.second, wave.misses, float(self.wait_coefficient))
+        gap, cost, score, least, greatest = paired(
+            first, second, wave.first, wave.second, wave.misses, float(self.wait_coefficient)
+        )
         rosters, team_of, reasons = seated(wave.order, first, second, left)
         account.creation(first, second, gap, score, self._create(snapshot, rosters, seed))
-        account.clean_up(gap, len(snapshot))
+        account.clean_up(gap, least, greatest, len(snapshot))
         return Plan(
             rosters=rosters,
             team_of=team_of,
@@ -251,10 +253,12 @@ class Ladder:
         word = category(level, self.thresholds)
         base, growth = self.windows[CATEGORIES.index(word)]
         misses = np.ascontiguousarray(snapshot.misses, np.int32)
-        *columns, sound = in_canonical_order(order, *self._side_ratings(snapshot), misses, float(base), float(growth))
+        first, second, missed, widest, sound = in_canonical_order(
+            order, *self._side_ratings(snapshot), misses, float(base), float(growth)
+        )
         if not sound:
             raise MatcherError("misses must be 0 or more")
-        return Wave(order, *columns, population, level, word, (base, growth))
+        return Wave(order, first, second, missed, widest, population, level, word, (base, growth))
 
     def _side_ratings(self, snapshot: Snapshot) -> tuple[Array, Array]:
         """float64[n] for each side, NaN = can't play it; raises MatcherError where ratings are missing or absurd."""
@@ -282,7 +286,7 @@ class Ladder:
         before = (sides.second, sides.first) if swapped else (sides.first, sides.second)
         kept = filter_by_priority(*before, wave.misses)
         account.filtering(self.sides[swapped], before, kept)
-        if len(kept[0]):
+        if 0 < len(kept[1]) < len(before[1]):
             left[before[1]] = Reason.FILTERED
             left[kept[1]] = Reason.NO_OPPONENT_IN_WINDOW
         lead, follow = (

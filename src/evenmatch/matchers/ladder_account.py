@@ -154,15 +154,15 @@ class Account:
         if self.wanted:
             self._step(7, "create_matches", matches=list(self.match_details[:LISTED_MAX]))
 
-    def clean_up(self, gap: Array, queue_size: int) -> None:
-        """Stage 8."""
+    def clean_up(self, gap: Array, least: float, greatest: float, queue_size: int) -> None:
+        """Stage 8; `least` and `greatest` are those of the gaps, if there are any."""
         told = {
             "matches": len(gap),
             "matched": 2 * len(gap),
             "remaining": queue_size - 2 * len(gap),
             "gap_mean": Total.of(gap, np.arange(len(gap))).mean,
-            "gap_min": float(gap.min()) if len(gap) else None,
-            "gap_max": float(gap.max()) if len(gap) else None,
+            "gap_min": least if len(gap) else None,
+            "gap_max": greatest if len(gap) else None,
         }
         self.details |= told
         self._step(8, "clean_up", **told)

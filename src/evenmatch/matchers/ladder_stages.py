@@ -69,6 +69,7 @@ THRESHOLDS: Final = (0.20, 0.10)
 WINDOWS: Final = ((75, 25), (100, 35), (125, 45))
 """(base, growth a miss) under HIGH, MODERATE and LOW pressure."""
 CATEGORIES: Final = ("HIGH", "MODERATE", "LOW")
+_FULL: Final = Fraction(1)
 
 
 class Side(NamedTuple):
@@ -194,10 +195,9 @@ def exact_pressure(
     """Stage 3: min(1, scale * queue_size / active_population), exactly; an empty population is under full pressure."""
     if queue_size < 0 or active_population < 0:
         raise MatcherError(f"queue_size and active_population must be 0 or more: {queue_size}, {active_population}")
-    scale = next(scale for most, scale in population_scales if active_population <= float(most))
-    if not active_population:
-        return Fraction(queue_size > 0)
-    return min(Fraction(1), _as_written(scale) * queue_size / active_population)
+    scale = _as_written(next(scale for most, scale in population_scales if active_population <= float(most)))
+    above, below = scale.numerator * queue_size, scale.denominator * active_population
+    return _FULL if above >= below and above else Fraction(above, below or 1)
 
 
 def pressure(
@@ -213,8 +213,9 @@ def category(pressure: float | Fraction, thresholds: Sequence[float] = THRESHOLD
     """Stage 3: HIGH, MODERATE or LOW."""
     if not 0 <= pressure <= 1:
         raise MatcherError(f"pressure must be a number from 0 to 1, not {pressure}")
-    level = _as_written(pressure)
-    return CATEGORIES[sum([level < _as_written(threshold) for threshold in thresholds])]
+    above, below = _as_written(pressure).as_integer_ratio()
+    least = [_as_written(threshold).as_integer_ratio() for threshold in thresholds]
+    return CATEGORIES[sum([above * unit < share * below for share, unit in least])]
 
 
 @overload

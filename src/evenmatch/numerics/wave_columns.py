@@ -47,15 +47,16 @@ def in_canonical_order(
 @kernel(INTS, INTS, FLOATS, FLOATS, FLOATS, FLOAT)
 def paired(
     one: Array, other: Array, first: Array, second: Array, misses: Array, weight: float
-) -> tuple[Array, Array, Array]:
-    """float64[pairs] each: gap, squared gap and score of pairs of places; `one` plays the first side."""
-    pairs = len(one)
+) -> tuple[Array, Array, Array, float, float]:
+    """Gap, squared gap and score of pairs of places, `one` on the first side; the least and the greatest gap."""
+    pairs, least, greatest = len(one), np.inf, 0.0
     gaps, squares, scores = np.empty(pairs), np.empty(pairs), np.empty(pairs)
     for pair in range(pairs):
         gap = abs(first[one[pair]] - second[other[pair]])
         gaps[pair], squares[pair] = gap, gap * gap
+        least, greatest = min(least, gap), max(greatest, gap)
         scores[pair] = gap * gap - weight * (misses[one[pair]] + misses[other[pair]])
-    return gaps, squares, scores
+    return gaps, squares, scores, least, greatest
 
 
 @kernel(INTS, INTS, INTS, INT8S)
