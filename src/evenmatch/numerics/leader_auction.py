@@ -12,7 +12,7 @@ that the last one left, empty seats and a smaller eps: `divisor` times smaller, 
 Lists. Members look at their lists only (`leader_lists`). When the best there is more than `slack` beyond the horizon,
 the list is filled again at the prices of now; with slack 0 the auction is that of the complete graph.
 
-Why it ends. Bids raise prices by eps at least. Where a round takes more than `patience` bids a member, prices have a
+Why it ends. Bids raise prices by eps at least. Where a round takes more bids than we have patience for, prices have a
 long way to go in small steps: eps is made four times as large then, and the round goes on. When eps is not getting
 smaller any more, the auction stops. What it leaves is good enough to begin with, and made exact by `leader_paths`.
 
@@ -28,11 +28,15 @@ import numpy as np
 from evenmatch.domain.arrays import Array
 from evenmatch.numerics.compiled import FLOAT, FLOATS2, INT, OUT_INTS, bundle, kernel
 from evenmatch.numerics.leader_lists import LISTS, Lists, closest_in_matrix
-from evenmatch.numerics.leader_space import FAR, SPACE, Space, closest, renew_node_prices
+from evenmatch.numerics.leader_space import BITS, FAR, SPACE, Space, closest, renew_node_prices
 
-__all__ = ["SEATING", "Seating", "auction", "empty_seating"]
+__all__ = ["SEATING", "Seating", "auction", "empty_seating", "refill"]
 
+FIRST_PATIENCE: Final = 12
 PATIENCE: Final = 64
+"""Bids a member in a round, before eps is made larger; less in the first round, which has to find the right scale."""
+EPS_MAX: Final = 1 << BITS
+"""As much as the largest cost."""
 
 
 class Seating(NamedTuple):
@@ -70,6 +74,7 @@ def _round(
     capacity: int,
     eps: int,
     slack: int,
+    patience: int,
     queue: Array,
     bid: Array,
 ) -> int:
@@ -91,7 +96,7 @@ def _round(
             if refilled % (1 + leaders // 8) == 0 and len(space.spots):
                 renew_node_prices(price, space)
             refilled += 1
-            _refill(matrix, unit, space, lists, member, price)
+            refill(matrix, unit, space, lists, member, price)
             best, second, cost, chosen = _best_two(list_leader, list_cost, member, price, surplus)
         second = min(second, max(best, horizon[member]))
         offer = price[chosen] + eps + (second - best if second < FAR else 0)
@@ -108,8 +113,8 @@ def _round(
         if taken[chosen] == room:
             price[chosen] = bid[first]
         bids += 1
-        if bids == PATIENCE * members:
-            bids, eps = 0, 4 * eps
+        if bids == patience:
+            bids, eps = 0, min(4 * eps, EPS_MAX)
     return eps
 
 
@@ -134,7 +139,7 @@ def _best_two(
 
 
 @kernel()
-def _refill(matrix: Array, unit: float, space: Space, lists: Lists, member: int, price: Array) -> None:
+def refill(matrix: Array, unit: float, space: Space, lists: Lists, member: int, price: Array) -> None:
     """Fill one list at the prices of now."""
     wanted = lists.leader.shape[1]
     leaders, values = np.empty((1, wanted), np.int64), np.empty((1, wanted), np.int64)
@@ -191,9 +196,9 @@ def auction(
     """Seat all members, with an eps that ends at `eps_last`, if that goes; returns the eps that it ended with."""
     members = len(seating.held)
     queue, bid = np.empty(members, np.int64), np.empty(members, np.int64)
-    before = FAR
+    before, patience = FAR, FIRST_PATIENCE * members
     while True:
-        eps = _round(matrix, unit, space, lists, seating, capacity, eps, slack, queue, bid)
+        eps = _round(matrix, unit, space, lists, seating, capacity, eps, slack, patience, queue, bid)
         if eps <= eps_last or eps > before // 2:
             return eps
-        before, eps = eps, max(eps // divisor, eps_last)
+        before, eps, patience = eps, max(eps // divisor, eps_last), PATIENCE * members

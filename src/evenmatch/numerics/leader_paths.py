@@ -26,7 +26,7 @@ import numpy as np
 
 from evenmatch.domain.arrays import Array
 from evenmatch.numerics.compiled import FLOAT, FLOATS2, INT, kernel
-from evenmatch.numerics.leader_auction import SEATING, Seating
+from evenmatch.numerics.leader_auction import SEATING, Seating, refill
 from evenmatch.numerics.leader_lists import LISTS, Lists, whole
 from evenmatch.numerics.leader_space import FAR, SPACE, Space, closest, renew_node_prices, steps_apart
 
@@ -53,8 +53,27 @@ class Search(NamedTuple):
 
 
 @kernel()
-def _let_get_up(lists: Lists, seating: Seating, capacity: int, seat_of: Array, free: Array) -> int:
-    """Take the seats of those who have, or may have, a better leader; writes where all others sit."""
+def _least(lists: Lists, member: int, price: Array, surplus: bool) -> int:
+    """The least cost + price in a list or on the bench."""
+    leader, cost = lists.leader, lists.cost
+    least = price[len(price) - 1] if surplus else FAR
+    for look in range(leader.shape[1]):
+        least = min(least, cost[member, look] + price[leader[member, look]])
+    return least
+
+
+@kernel()
+def _let_get_up(
+    matrix: Array,
+    unit: float,
+    space: Space,
+    lists: Lists,
+    seating: Seating,
+    capacity: int,
+    seat_of: Array,
+    free: Array,
+) -> int:
+    """Take the seats of those who have a better leader; writes where all others sit."""
     price, taken, held, own, leader_of = seating
     surplus = len(held) > (len(price) - 1) * capacity
     discontent = 0
@@ -62,11 +81,10 @@ def _let_get_up(lists: Lists, seating: Seating, capacity: int, seat_of: Array, f
         first, kept = leader * capacity, 0
         for at in range(first, first + taken[leader]):
             member = held[at]
-            least = lists.horizon[member]
-            if surplus:
-                least = min(least, price[len(price) - 1])
-            for look in range(lists.leader.shape[1]):
-                least = min(least, lists.cost[member, look] + price[lists.leader[member, look]])
+            least = _least(lists, member, price, surplus)
+            if least > lists.horizon[member]:
+                refill(matrix, unit, space, lists, member, price)
+                least = _least(lists, member, price, surplus)
             if own[member] + price[leader] > least:
                 free[discontent] = member
                 discontent += 1
@@ -251,11 +269,11 @@ def make_content(matrix: Array, unit: float, space: Space, lists: Lists, seating
     """Make a seating of all members optimal; returns how many had to get up."""
     members, leaders = len(seating.held), len(seating.price) - 1
     seat_of, free = np.empty(members, np.int64), np.empty(members, np.int64)
-    discontent = _let_get_up(lists, seating, capacity, seat_of, free)
-    if not discontent:
-        return 0
     if len(space.spots):
         renew_node_prices(seating.price, space)
+    discontent = _let_get_up(matrix, unit, space, lists, seating, capacity, seat_of, free)
+    if not discontent:
+        return 0
     items = leaders + 1 + members
     heap, place = np.empty(items, np.int64), np.empty(items, np.int64)
     length, via = np.empty(items, np.int64), np.empty(items, np.int64)

@@ -25,6 +25,7 @@ from evenmatch.numerics.compiled import BOOLS, FLOATS, FLOATS2, OUT_INTS, OUT_IN
 from evenmatch.numerics.profiles import Profiles, Tree
 
 __all__ = [
+    "BITS",
     "FAR",
     "NOWHERE",
     "SPACE",

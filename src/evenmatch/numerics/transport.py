@@ -51,6 +51,10 @@ MANY: Final = 4096
 """From so many members on, lists are filled again for all at once."""
 BITS: Final = 50
 """The largest cost of a matrix has this many bits."""
+SPREAD_MIN: Final = 1 << 38
+DIVISOR: Final = 8
+LAST: Final = 4096
+SLACK: Final = 9
 NO_MATRIX: Final = np.empty((0, 0))
 
 
@@ -117,14 +121,13 @@ def solve(problem: Problem) -> Transport:
 
 
 def _auction(costs: tuple[Array, float, Space], lists: Lists, seating: Seating, capacity: int) -> None:
-    spread = int((lists.cost[:, -1] - lists.cost[:, 0]).mean())
-    first, last = 1 + spread // 4, 1 + spread // 2048
-    if len(lists.horizon) < MANY:
-        auction(*costs, lists, seating, capacity, first, last, 6, 0)
-        return
-    auction(*costs, lists, seating, capacity, first, first // 8, 8, 9 * spread)
-    fill(*costs, seating.price, lists, fresh=False)
-    auction(*costs, lists, seating, capacity, first // 64, last, 8, 0)
+    spread = max(SPREAD_MIN, int((lists.cost[:, -1] - lists.cost[:, 0]).mean()))
+    first, last, slack = spread // 4, spread // LAST, SLACK * spread
+    if len(lists.horizon) >= MANY:
+        ended = auction(*costs, lists, seating, capacity, first, first // 8, DIVISOR, slack)
+        fill(*costs, seating.price, lists, fresh=False)
+        first, slack = ended // DIVISOR, max(slack, SLACK * ended)
+    auction(*costs, lists, seating, capacity, first, last, DIVISOR, slack)
 
 
 def _nobody_seated(problem: Problem) -> Transport:
