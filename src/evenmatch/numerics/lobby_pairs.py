@@ -7,7 +7,8 @@ Problem. Lobbies stand in canonical order. Two of them are acceptable to each ot
     first    each free lobby in order takes the earliest free one that is acceptable
 
 First. A seeker leaves the tree before it looks, and never comes back: acceptable is symmetric, so a later seeker would
-not take whom no one was acceptable to. The tree holds later lobbies only.
+not take whom no one was acceptable to. The tree holds later lobbies only. Mostly one of the next few lobbies will do:
+these are looked at one by one, and the tree is asked only if none of them did.
 
 Best. Each lobby knows a partner: at the time it looked, the closest acceptable, the earliest of several. A heap holds
 (gap to the partner, place). The lobby with the least entry is taken out:
@@ -42,12 +43,14 @@ import numpy as np
 
 from evenmatch.domain.arrays import Array
 from evenmatch.numerics import threads
-from evenmatch.numerics.compiled import FLOAT, INT, OUT_FLOATS, OUT_INTS, OUT_INTS2, kernel
+from evenmatch.numerics.compiled import FLOAT, FLOATS, INT, INT32S2, OUT_FLOATS, OUT_INTS, OUT_INTS2, kernel
 from evenmatch.numerics.lobby_ranges import Lobbies, similarity
 from evenmatch.numerics.lobby_tree import STACK, TREE, Tree, earliest_acceptable, grow, nearest_acceptable, remove
 
 __all__ = ["Pairs", "best_pairs", "first_pairs"]
 
+AHEAD: Final = 32
+"""Places after a seeker that `first` looks at before it asks the tree."""
 ROUND_LEAST: Final = 1000
 """With fewer lobbies than this no new tree is grown."""
 SEARCHES_LEAST: Final = 1000
@@ -72,7 +75,7 @@ def first_pairs(lobbies: Lobbies, limit: int, overlap_min: float) -> Pairs:
     if count < 2:
         return pairs
     tree = grow(lobbies, np.arange(count), limit, overlap_min)
-    return _filled(pairs, _take_first(tree, limit, overlap_min, *pairs))
+    return _filled(pairs, _take_first(tree, *lobbies[:3], limit, overlap_min, *pairs))
 
 
 def best_pairs(lobbies: Lobbies, limit: int, overlap_min: float) -> Pairs:
@@ -122,17 +125,47 @@ def _write(
     overlaps[made] = similarity(one[0], one[1], other[0], other[1])
 
 
-@kernel(TREE, INT, FLOAT, OUT_INTS2, OUT_INTS, OUT_FLOATS)
-def _take_first(tree: Tree, limit: int, overlap_min: float, places: Array, gaps: Array, overlaps: Array) -> int:
+@kernel()
+def _one_of_the_next(
+    tree: Tree, low: Array, high: Array, buckets: Array, place: int, limit: int, overlap_min: float
+) -> tuple[int, int]:
+    """Gap and place of the earliest acceptable lobby, if it is among the next few; the number of places if not."""
+    gone = len(tree.slots)
+    for other in range(place + 1, min(place + 1 + AHEAD, gone)):
+        if not _is_free(tree, other):
+            continue
+        gap = 0
+        for player in range(buckets.shape[1]):
+            gap += abs(buckets[place, player] - buckets[other, player])
+        if gap <= limit and similarity(low[place], high[place], low[other], high[other]) >= overlap_min:
+            return gap, other
+    return limit, gone
+
+
+@kernel(TREE, FLOATS, FLOATS, INT32S2, INT, FLOAT, OUT_INTS2, OUT_INTS, OUT_FLOATS)
+def _take_first(
+    tree: Tree,
+    low: Array,
+    high: Array,
+    buckets: Array,
+    limit: int,
+    overlap_min: float,
+    places: Array,
+    gaps: Array,
+    overlaps: Array,
+) -> int:
     """How many pairs were made; they are written to the last three, in order."""
+    gone = len(tree.slots)
     stack = np.empty((2, STACK), np.int64)
     made = 0
-    for place in range(len(tree.slots)):
+    for place in range(gone):
         if not _is_free(tree, place):
             continue
         remove(tree, place)
-        gap, partner = earliest_acceptable(tree, place, limit, overlap_min, stack)
-        if partner < len(tree.slots):
+        gap, partner = _one_of_the_next(tree, low, high, buckets, place, limit, overlap_min)
+        if partner == gone:
+            gap, partner = earliest_acceptable(tree, place, limit, overlap_min, stack)
+        if partner < gone:
             _write(tree, place, partner, gap, made, places, gaps, overlaps)
             remove(tree, partner)
             made += 1

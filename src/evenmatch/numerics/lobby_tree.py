@@ -27,9 +27,9 @@ Invariants.
   2. `earliest[node]` is the least place of its lobbies that are not removed, or `gone` if there is none.
   3. A removed lobby has `gone` for a place in its slot. Boxes are not made smaller: they stay bounds.
 
-Complexity. Building is O(n log n), removing O(log n). Searches take some 50 nodes at 100,000 random lobbies of five,
-growing with about n^0.1; a box says little where lobbies have many players and no pattern: such searches go through
-most of the tree, and pairing is quadratic again. Memory: 150 bytes a lobby of five.
+Complexity. Building is O(n log n), removing O(log n). A search looks at some 50 nodes among 100,000 random lobbies of
+five. A box says little of lobbies with many players and no pattern: there a search goes through much of the tree, and
+pairing is nearly quadratic (10,000 random lobbies of fifty: a third of a second). Memory: 160 bytes a lobby of five.
 """
 
 from typing import Any, Final, NamedTuple
@@ -251,7 +251,7 @@ def _least_gap(boxes: Array, sum_boxes: Array, node: int, indices: Array, sums: 
     """A lower bound of the gap between the lobby in a slot and any lobby of a node."""
     total = 0
     for first in range(0, indices.shape[1], LANES):
-        part = np.int32(0)
+        part: Any = np.int32(0)
         for lane in range(LANES):
             value = indices[seeker, first + lane]
             below = np.int32(boxes[node, 0, first + lane] - value)
@@ -277,7 +277,7 @@ def _may_overlap(frames: Array, node: int, low: float, high: float, overlap_min:
 def _gap(indices: Array, one: int, other: int) -> int:
     total = 0
     for first in range(0, indices.shape[1], LANES):
-        part = np.int32(0)
+        part: Any = np.int32(0)
         for lane in range(LANES):
             apart = np.int32(indices[one, first + lane] - indices[other, first + lane])
             part = np.int32(part + max(apart, np.int32(-apart)))

@@ -43,8 +43,8 @@ def plain_histogram(given: Drawn) -> list[int]:
 
     edges = skill_buckets.edges(pairings.LCAP, pairings.UCAP, pairings.N_BUCKET, pairings.W_MIN).tolist()
     counts = [0] * pairings.SCORES
-    for block, size in blocks(given):
-        one, other = pairings.drawn_ratings(block, size, given.seed)
+    for part, size in parts(given):
+        one, other, _, _ = pairings.first_pairings(part, size, given.seed)
         for score in plain_scores(one.tolist(), other.tolist(), edges):
             counts[score] += 1
     return counts
@@ -56,16 +56,17 @@ def numpy_histogram(given: Drawn) -> Array:
 
     edges = skill_buckets.edges(pairings.LCAP, pairings.UCAP, pairings.N_BUCKET, pairings.W_MIN)
     counts = np.zeros(pairings.SCORES, np.int64)
-    for block, size in blocks(given):
-        scores = numpy_scores(*pairings.drawn_ratings(block, size, given.seed), edges)
+    for part, size in parts(given):
+        one, other, _, _ = pairings.first_pairings(part, size, given.seed)
+        scores = numpy_scores(one, other, edges)
         counts += np.bincount(scores, minlength=pairings.SCORES)
     return counts
 
 
-def blocks(given: Drawn) -> list[tuple[int, int]]:
-    """The blocks that pairings are drawn in, and their sizes."""
-    starts = range(0, given.pairings, pairings.BLOCK)
-    return [(block, min(pairings.BLOCK, given.pairings - start)) for block, start in enumerate(starts)]
+def parts(given: Drawn) -> list[tuple[int, int]]:
+    """The parts that pairings are drawn in, and their sizes."""
+    starts = range(0, given.pairings, pairings.PART)
+    return [(part, min(pairings.PART, given.pairings - start)) for part, start in enumerate(starts)]
 
 
 def same_histogram(_: Drawn, ours: Array, theirs: list[int] | Array) -> str | None:
