@@ -11,12 +11,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from evenmatch.domain import events as ev
-from evenmatch.domain.arrays import Array
+from evenmatch.domain.arrays import NONE, Array
 from evenmatch.domain.queue import Format, MatchSpec, QueueSpec, ReadyCheckSpec
 from evenmatch.domain.table import Choice, Table
 from evenmatch.errors import JournalDamaged, JournalNewer
 from evenmatch.storage import codec
-from evenmatch.storage.codec import decode_content, decode_events, encode_content, encode_events
+from evenmatch.storage.codec import decode_content, decode_events, encode_content, encode_events, encode_pieces
 
 KINDS: list[Any] = list(ev.Event.__args__)
 DTYPES = ["i1", "?", "i2", "i4", "i8", "u8", "f8"]
@@ -112,6 +112,58 @@ def test_an_event_comes_back_as_it_went(kind: Any, data: st.DataObject) -> None:
 def test_every_field_of_every_event_is_drawn() -> None:
     kinds = {field.type for kind in KINDS for field in msgspec.structs.fields(kind)}
     assert kinds <= set(FIELDS)
+
+
+@given(st.integers(1, 40), st.integers(0, 30))
+def test_pieces_of_a_checkpoint_make_up_what_the_whole_is(length: int, rows: int) -> None:
+    column = np.arange(rows)
+    content = {"a": {"x": column, "y": column / 2}, "queues": [{"z": column}, {}], "list": [[1, column]], "none": []}
+    pieces = list(encode_pieces(content, length))
+    assert all(len(piece) < 2 * length for piece in pieces)
+    back = decode_content(b"".join(pieces))
+    assert same(back, decode_content(encode_content(content)))
+
+
+def wave_in_plain() -> dict[str, Any]:
+    """A wave as it stands in the journal."""
+    none = np.empty((0, 2), np.int64)
+    wave = ev.WaveFinished(1, "duel", 1, 2, 3, 4, 5, 6, 7, none, none, NONE, NONE, none, 8, 9, 10)
+    (content,) = codec._plain_decoder.decode(encode_events([wave]))
+    assert isinstance(content, dict)
+    return content
+
+
+def test_details_of_schema_1_become_columns() -> None:
+    old = wave_in_plain()
+    old["details"] = [{"gap": 1.5, "sides": {"bw": 1}}, {"gap": 2.0, "map": "Eclipse"}, {}]
+    del old["more"]
+    (event,) = decode_events(codec._encoder.encode([old]), 1)
+    assert isinstance(event, ev.WaveFinished)
+    assert list(event.details) == [
+        {"gap": 1.5, "sides": {"bw": 1}, "map": None},
+        {"gap": 2.0, "sides": None, "map": "Eclipse"},
+        {"gap": None, "sides": None, "map": None},
+    ]
+    assert event.more is False
+
+
+@pytest.mark.parametrize(
+    "details",
+    [
+        [1],
+        {"a": 5},
+        {"a": [1, 2]},
+        {"a": [np.arange(2), ["x"]]},
+        {"a": [np.arange(2) - 1, ["x"]]},
+        {"a": np.arange(2), "b": np.arange(3)},
+        {"a": [np.zeros(1), ["x"]]},
+    ],
+    ids=str,
+)
+def test_details_that_are_no_table_are_damage(details: Any) -> None:
+    body = codec._encoder.encode([wave_in_plain() | {"details": details}])
+    with pytest.raises(JournalDamaged):
+        decode_events(body)
 
 
 def test_a_nan_comes_back_with_its_bits() -> None:

@@ -9,8 +9,12 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from evenmatch.errors import MatcherError, TicketError
+from evenmatch.matchers import registry
+
 SIZES: Final = (1_000, 100_000, 1_000_000)
 MATCHERS: Final = ("first_come", "buckets", "ladder", "epgc")
+_MOST: Final = 10_000_000
 PHASES: Final = ("copy", "plan", "vetting", "event", "journal", "total", "longest")
 
 
@@ -19,7 +23,7 @@ def measure(
     sizes: Sequence[int] = SIZES,
     repeats: int = 3,
     joins_s: float = 2.0,
-    say: Callable[[str], None] = lambda _: None,
+    tell: Callable[[str, int, int], None] = lambda *_: None,
 ) -> dict[str, Any]:
     """Run all cases: {"repeats", "cases": [...]}; a case that fails has "failed", in words, in place of its numbers.
 
@@ -37,13 +41,31 @@ def measure(
     "joins": {"count", "refused", "p50_ms", "p99_ms", "most_ms"}, answered by a running engine thread from the moment
     a wave starts over all tickets until it is recorded, and for `joins_s` at least.
     """
-    cases = []
+    cases: list[dict[str, Any]] = []
     for size in sizes:
         for matcher in matchers:
-            say(f"{matcher}, {size:,} waiting tickets ...")
+            tell(f"{matcher}, {size:,} waiting", len(cases), len(sizes) * len(matchers))
             asked = {"matcher": matcher, "waiting": size, "repeats": repeats, "joins_s": joins_s}
             cases.append({"matcher": matcher, "waiting": size} | _apart(asked))
     return {"repeats": repeats, "cases": cases}
+
+
+def matchers_of(text: str) -> list[str]:
+    """Names of matchers out of a text with commas."""
+    names = [word.strip() for word in text.split(",") if word.strip()]
+    for name in names:
+        if name not in registry.MATCHERS:
+            raise MatcherError(f"no matcher is called {name!r}; there are {', '.join(sorted(registry.MATCHERS))}")
+    return names
+
+
+def sizes_of(text: str) -> list[int]:
+    """Numbers of tickets out of a text with commas."""
+    words = [word.strip().replace("_", "") for word in text.split(",") if word.strip()]
+    for word in words:
+        if not word.isascii() or not word.isdigit() or not 2 <= int(word) <= _MOST:
+            raise TicketError(f"{word!r} is not a number of tickets: use 2 to {_MOST:,}, such as 1000,100000")
+    return [int(word) for word in words]
 
 
 def _apart(asked: dict[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from evenmatch.bench.waves import MATCHERS, SIZES
+
 JsonFlag = Annotated[bool, Parameter(name="--json")]
 
 
@@ -88,6 +90,58 @@ def service(
 
 def _latency(found: dict[str, Any]) -> str:
     return f"{found['p50_ms']:.2f} / {found['p99_ms']:.2f}"
+
+
+def waves(
+    *,
+    matchers: str = ",".join(MATCHERS),
+    sizes: str = ",".join(map(str, SIZES)),
+    repeats: int = 3,
+    json_output: JsonFlag = False,
+) -> None:
+    """A wave from end to end over many waiting tickets, phase by phase, and joins answered meanwhile.
+
+    Parameters
+    ----------
+    matchers
+        Matchers to run, with commas between them.
+    sizes
+        Numbers of waiting tickets, with commas between them.
+    repeats
+        Waves to run in each case.
+    json_output
+        Print the numbers as JSON.
+    """
+    from evenmatch.bench.waves import PHASES, matchers_of, measure, sizes_of
+
+    asked = (matchers_of(matchers), sizes_of(sizes))
+    with _progress() as tell:
+        found = measure(*asked, max(1, repeats), tell=tell)
+    if json_output:
+        print(json.dumps(found, indent=1))
+        return
+    table = Table(title="waves: milliseconds, p50", box=box.SIMPLE_HEAD, title_justify="left")
+    phases = [phase for phase in PHASES if phase not in ("total", "longest")]
+    last = ("total, p50 / p99", "longest stop", "journal MB", "bytes a ticket", "joins, p50 / p99")
+    for column in ("waiting", "matcher", "matches", *phases, *last):
+        table.add_column(column, justify="left" if column == "matcher" else "right")
+    for case in found["cases"]:
+        table.add_row(*_wave_row(case, phases))
+    Console(highlight=False, width=None if sys.stdout.isatty() else 150).print(table)
+    for case in found["cases"]:
+        if "failed" in case:
+            print(f"{case['matcher']} with {case['waiting']:,} waiting failed: {case['failed']}", file=sys.stderr)
+
+
+def _wave_row(case: dict[str, Any], phases: list[str]) -> list[str]:
+    named = [f"{case['waiting']:,}", case["matcher"]]
+    if "failed" in case:
+        return [*named, "failed"]
+    times = [f"{case[f'{phase}_ms']['p50']:,.1f}" for phase in phases]
+    total = f"{case['total_ms']['p50']:,.1f} / {case['total_ms']['p99']:,.1f}"
+    size = [f"{case['journal_bytes'] / 1e6:,.1f}", f"{case['bytes_per_ticket']:,.0f}"]
+    longest = f"{case['longest_ms']['p99']:,.1f}"
+    return [*named, f"{case['matches']:,}", *times, total, longest, *size, _latency(case["joins"])]
 
 
 def restart(*, events: int = 1_000_000, json_output: JsonFlag = False) -> None:

@@ -127,6 +127,7 @@ class Engine:
         if len(vetted.roster) or (not more and (recording.seated.any() or command.reads_misses)):
             events = (_wave_finished(self.state, queue, flight, recording, vetted, more, now_ms),)
             evolve(self.state, events[0])
+            recording.told = recording.dropped
         if more:
             return Step(events, rest=msgspec.structs.replace(command, first=recording.next))
         timetable.flight = timetable.recording = None
@@ -168,7 +169,7 @@ def _wave_finished(
         started_ms=flight.started_ms,
         digest=recording.digest,
         waiting=len(flight.snapshot),
-        dropped=vetted.dropped,
+        dropped=recording.dropped - recording.told,
         first_proposal=state.next_proposal,
         roster=vetted.roster,
         team_of=vetted.team_of,

@@ -106,7 +106,7 @@ class Slots:
         taken = np.empty(count, np.int64)
         reused = min(count, self._count)
         self._count -= reused
-        taken[:reused] = self._pile[self._count : self._count + reused]
+        taken[:reused] = self._pile[self._count : self._count + reused][::-1]
         if reused < count:
             first = columns.extend(count - reused)
             taken[reused:] = np.arange(first, first + count - reused)
@@ -120,13 +120,13 @@ class Slots:
         return int(self._pile.item(self._count))
 
     def give(self, slots: Array) -> None:
-        """Return slots. They come back in ascending order: rows that were made together stand together in memory."""
+        """Return slots. They are handed out again in ascending order: what comes together stands together in memory."""
         end = self._count + len(slots)
         if end > len(self._pile):
             pile = np.empty(max(end, 2 * len(self._pile)), np.int64)
             pile[: self._count] = self.free
             self._pile = pile
-        self._pile[self._count : end] = np.sort(slots)
+        self._pile[self._count : end] = np.sort(slots)[::-1]
         self._count = end
 
 

@@ -50,6 +50,8 @@ class Recording:
         """Rows of the snapshot that are in a proposal."""
         self.dropped = 0
         """Proposals that no longer held."""
+        self.told = 0
+        """Those of them that an event has told of."""
 
     @cached_property
     def digest(self) -> int:

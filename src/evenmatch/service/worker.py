@@ -92,18 +92,19 @@ class Worker:
 
     def _start(self) -> tuple[BaseProcess, Connection]:
         self.started = True
-        if self._process is None or self._pipe is None or not self._process.is_alive():
+        process, pipe = self._process, self._pipe
+        if process is None or pipe is None or not process.is_alive():
             context = multiprocessing.get_context("spawn")
-            self._pipe, theirs = context.Pipe()
+            pipe, theirs = context.Pipe()
             given = (theirs, self._planner, threads.count())
-            self._process = context.Process(target=_serve, args=given, name=f"matcher-{self.queue}", daemon=True)
-            self._process.start()
+            process = context.Process(target=_serve, args=given, name=f"matcher-{self.queue}", daemon=True)
+            self._process, self._pipe = process, pipe
+            process.start()
             theirs.close()
-            if not self._pipe.poll(_START_S):  # reading its code is not the matcher's fault, and has its own time
-                self.kill()
+            if not pipe.poll(_START_S):  # reading its code is not the matcher's fault, and has its own time
                 raise TimeoutError(f"a worker did not start within {_START_S:g} s")
-            self._pipe.recv()
-        return self._process, self._pipe
+            pipe.recv()
+        return process, pipe
 
     def kill(self) -> None:
         """End the process at once."""

@@ -100,8 +100,9 @@ class MemoryJournal:
         self.store.checkpoints = [c for c in kept if c in newest or c.sequence == base]
 
     def save_in_pieces(self, sequence: int, hash: str, pieces: Iterable[bytes]) -> None:
-        """Keep a large one."""
-        self.save_checkpoint(Checkpoint(sequence, hash, b"".join(pieces)))
+        """Keep a large one, unless there is one of that sequence."""
+        known = {saved.sequence: saved for saved in self.store.checkpoints}
+        self.save_checkpoint(known.get(sequence) or Checkpoint(sequence, hash, b"".join(pieces)))
 
     def newest_checkpoint(self) -> Checkpoint | None:
         """The saved state to start from."""

@@ -25,13 +25,19 @@ _ORPHANS: Final = "SELECT rowid FROM checkpoint_pieces WHERE sequence NOT IN (SE
 def write(
     path: Path, fence: int, sequence: int, pieces: Iterable[bytes], enter: Callable[[sqlite3.Connection, int], None]
 ) -> None:
-    """Write pieces, then call `enter` with the last transaction and the checksum of all of them."""
+    """Write pieces, then call `enter` with the last transaction and the checksum of all of them.
+
+    Nothing is done where a checkpoint of that sequence is there already: one sequence, one state.
+    """
     with said_clearly(path), contextlib.closing(connect(path, "rw")) as db:
         db.execute(_TABLE)
         # What is dropped need not be overwritten, and a piece need not be durable before its checkpoint is.
         db.execute("PRAGMA secure_delete = OFF")
         db.execute("PRAGMA synchronous = NORMAL")
         _drop_orphans(db, path, fence)
+        with fenced(db, path, fence):
+            if db.execute("SELECT 1 FROM checkpoints WHERE sequence = ?", (sequence,)).fetchone():
+                return
         crc = 0
         for number, piece in enumerate(pieces):
             crc = zlib.crc32(piece, crc)
