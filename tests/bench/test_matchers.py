@@ -215,7 +215,9 @@ def test_a_busy_machine_is_told() -> None:
 
 def test_a_name_means_a_contest_or_all_of_a_matcher_and_none_means_all() -> None:
     assert [contest.name for contest, _ in chosen(("epgc.drain", "epgc.lobby"))] == ["epgc.lobby", "epgc.drain"]
-    assert [contest.name for contest, _ in chosen(("cinder",))] == [name for name in CONTESTS if "cinder." in name][:3]
+    assert [contest.name for contest, _ in chosen(("cinder",))] == [
+        name for name in CONTESTS if name.startswith("cinder.")
+    ]
     assert [contest.name for contest, _ in chosen(())] == list(CONTESTS)
     assert chosen(("epgc.lobby",), (7, 9)) == [(CONTESTS["epgc.lobby"], (7, 9))]
     assert all(sizes == (c.quick or c.sizes[:2]) for c, sizes in chosen((), quick=True))

@@ -52,13 +52,30 @@ def plain_histogram(given: Drawn) -> list[int]:
 
 def numpy_histogram(given: Drawn) -> Array:
     """The same pairings, by numpy's own searching and sorting."""
-    from evenmatch.bench.opponents.cinder import numpy_scores
+    return _numpy_histogram(given, 0.0)
 
-    edges = skill_buckets.edges(pairings.LCAP, pairings.UCAP, pairings.N_BUCKET, pairings.W_MIN)
+
+def filtered_histogram(given: Drawn) -> Array:
+    """Ours: how often each score comes up among pairings that overlap enough."""
+    return pairings.histogram(given.pairings, given.seed, lambda _: None, overlap_min=OVERLAP_MIN).frequency
+
+
+def numpy_filtered_histogram(given: Drawn) -> Array:
+    """The same pairings, by numpy."""
+    return _numpy_histogram(given, OVERLAP_MIN)
+
+
+def _numpy_histogram(given: Drawn, overlap_min: float) -> Array:
+    from evenmatch.bench.opponents.cinder import numpy_overlaps, numpy_scores
+
+    caps = pairings.LCAP, pairings.UCAP, pairings.N_BUCKET
+    edges = skill_buckets.edges(*caps, pairings.W_MIN)
     counts = np.zeros(pairings.SCORES, np.int64)
     for part, size in parts(given):
         one, other, _, _ = pairings.first_pairings(part, size, given.seed)
         scores = numpy_scores(one, other, edges)
+        if overlap_min:
+            scores = scores[numpy_overlaps(one, other, *caps) >= overlap_min]
         counts += np.bincount(scores, minlength=pairings.SCORES)
     return counts
 
@@ -116,13 +133,11 @@ class Judged(NamedTuple):
 
 def judged(given: Wave) -> Judged:
     """Ranges and buckets of all lobbies."""
+    from evenmatch.bench.opponents.cinder import ranges
+
     rating = np.sort(given.snapshot.facts["rating"].reshape(-1, 5), axis=1)
-    clipped = np.clip(rating, LCAP, UCAP)
-    mean = np.cumsum(clipped, axis=1)[:, -1] / 5  # added up in order: no rounding but the document's own
-    variance = np.cumsum((clipped - mean[:, None]) ** 2, axis=1)[:, -1] / 5
-    sigma = np.maximum(np.sqrt(variance), (UCAP - LCAP) / N_BUCKET)
     edges = skill_buckets.edges(LCAP, UCAP, N_BUCKET, W_MIN)
-    return Judged(mean - sigma, mean + sigma, skill_buckets.bucket_of(rating, edges))
+    return Judged(*ranges(rating, LCAP, UCAP, N_BUCKET), skill_buckets.bucket_of(rating, edges))
 
 
 def all_pairs_best(given: Judged) -> list[tuple[int, int]]:
@@ -153,6 +168,17 @@ CONTESTS: Final = (
         (Opponent(NUMPY, numpy_histogram, 1_000_000), Opponent(PLAIN, plain_histogram, 100_000)),
         (Aim("seconds", 1.5, 140_000_000),),
         sound=all_counted,
+        unit="pairings",
+    ),
+    Contest(
+        "cinder.filtered",
+        "the same with the overlap filter: only pairings that pass it are counted",
+        (100_000, 1_000_000, 14_000_000, 140_000_000),
+        drawn,
+        filtered_histogram,
+        same_histogram,
+        (Opponent(NUMPY, numpy_filtered_histogram, 1_000_000),),
+        (Aim("seconds", 4.0, 140_000_000),),
         unit="pairings",
     ),
     Contest(

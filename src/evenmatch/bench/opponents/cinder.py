@@ -6,7 +6,7 @@ import numpy as np
 
 from evenmatch.domain.arrays import Array
 
-__all__ = ["all_pairs_best", "all_pairs_first", "numpy_scores", "plain_scores"]
+__all__ = ["all_pairs_best", "all_pairs_first", "numpy_overlaps", "numpy_scores", "plain_scores", "ranges"]
 
 
 def judged(low: Array, high: Array, buckets: Array, seeker: int, overlap_min: float, sanction_max: int) -> Array:
@@ -52,6 +52,26 @@ def all_pairs_first(
                 free[[seeker, others[0]]] = False
                 found.append((seeker, int(others[0])))
     return found
+
+
+def ranges(rating: Array, lcap: float, ucap: float, n_bucket: int) -> tuple[Array, Array]:
+    """float64[n] each: where the non-outlier range of each lobby begins and ends; `rating` is sorted, [n, size]."""
+    clipped = np.clip(rating, lcap, ucap)
+    size = clipped.shape[1]
+    mean = np.cumsum(clipped, axis=1)[:, -1] / size  # added up in order: no rounding but the document's own
+    variance = np.cumsum((clipped - mean[:, None]) ** 2, axis=1)[:, -1] / size
+    sigma = np.maximum(np.sqrt(variance), (ucap - lcap) / n_bucket)
+    return mean - sigma, mean + sigma
+
+
+def numpy_overlaps(one: Array, other: Array, lcap: float, ucap: float, n_bucket: int) -> Array:
+    """float64[n]: the similarity of the ranges of two lobbies, float64[n, size] each."""
+    (low, high), (other_low, other_high) = (
+        ranges(np.sort(lobby, axis=1), lcap, ucap, n_bucket) for lobby in (one, other)
+    )
+    shared = np.minimum(high, other_high) - np.maximum(low, other_low)
+    similar: Array = np.maximum(shared, 0.0) / (np.maximum(high, other_high) - np.minimum(low, other_low))
+    return similar
 
 
 def plain_scores(one: list[list[float]], other: list[list[float]], edges: list[float]) -> list[int]:
