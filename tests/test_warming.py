@@ -4,6 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba
 import pytest
 
 from evenmatch import warming
@@ -16,7 +17,7 @@ def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("one.py", "two.py"):
         (tmp_path / name).write_text(f"# {name}\n")
     monkeypatch.setattr(compiled, "_HERE", tmp_path)
-    monkeypatch.setitem(vars(compiled.numba.config), "CACHE_DIR", "")
+    monkeypatch.setitem(vars(numba.config), "CACHE_DIR", "")
     return tmp_path
 
 
@@ -37,8 +38,9 @@ def test_where_the_sources_cannot_be_written_the_user_keeps_the_code(
     assert compiled.cache_folder().parent == home / ".cache" / "evenmatch"
 
 
-def test_a_chosen_folder_is_taken(sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(vars(compiled.numba.config), "CACHE_DIR", str(tmp_path / "chosen"))
+@pytest.mark.usefixtures("sources")
+def test_a_chosen_folder_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(vars(numba.config), "CACHE_DIR", str(tmp_path / "chosen"))
     assert compiled.cache_folder().parent == tmp_path / "chosen"
 
 

@@ -14,12 +14,12 @@ from evenmatch.domain.arrays import Array
 from evenmatch.matchers import ladder_optimal
 from evenmatch.matchers.ladder_optimal import Optimum, best_pairs
 from evenmatch.numerics import threads, window_matching
+from evenmatch.numerics.acceptable_pairs import Side, all_pairs, count_pairs, money_for, weigh
 from evenmatch.numerics.blossoms import least_cost_pairs
 from evenmatch.numerics.matching import Matching, heaviest, total
 from evenmatch.numerics.matching_proof import broken_proof, shared_duals
 from evenmatch.numerics.near_ties import forced_pairs
 from evenmatch.numerics.window_matching import match_in_windows
-from evenmatch.numerics.acceptable_pairs import Side, all_pairs, count_pairs, money_for, weigh
 from evenmatch.numerics.window_pricing import nearest_pairs, underpriced
 from tests.reference.acceptable_pairs import Pair, acceptable, squared
 

@@ -44,7 +44,7 @@ def steps_of(problem: Problem) -> Array:
     space = problem.space
     apart = np.abs(space.spots[:, None] - space.people)
     steps = np.where(space.charge < 0, apart, space.charge * (apart > 0)).sum(axis=2)
-    given_order = np.empty_like(steps)
+    given_order: Array = np.empty_like(steps)
     given_order[np.ix_(problem.rows, problem.columns)] = steps
     return given_order
 

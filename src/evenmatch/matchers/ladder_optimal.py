@@ -25,11 +25,11 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from evenmatch.domain.arrays import Array
+from evenmatch.numerics.acceptable_pairs import Money, Side, all_pairs, count_pairs, money_for, weigh
 from evenmatch.numerics.matching import heaviest
 from evenmatch.numerics.matching_proof import shared_duals
 from evenmatch.numerics.near_ties import resolve
 from evenmatch.numerics.window_matching import match_in_windows
-from evenmatch.numerics.acceptable_pairs import Money, Side, all_pairs, count_pairs, money_for, weigh
 from evenmatch.numerics.window_pricing import underpriced
 
 __all__ = ["LISTED_MAX", "OPEN_MAX", "Optimum", "best_pairs"]

@@ -1,4 +1,4 @@
-"""The steps of a search in `blossom_search`: how its tree grows, contracts and expands, and what it notes of the future.
+"""The steps of a search in `blossom_search`: how its tree grows, contracts and expands, and what it notes for later.
 
 `now` is the state of the search: its time, its earliest known end, how many events and labelled nodes there are, and
 counts of what was done. An event is (time, what), where `what` is a vertex and one of its edges, vertex * HALVES +

@@ -20,8 +20,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from evenmatch.domain.arrays import NONE, Array
-from evenmatch.numerics.matching import GrowingMatching
 from evenmatch.numerics.acceptable_pairs import Money, Side, weigh
+from evenmatch.numerics.matching import GrowingMatching
 from evenmatch.numerics.window_pricing import nearest_pairs, underpriced
 
 __all__ = ["match_in_windows"]

@@ -14,9 +14,9 @@ from typing import Any, Final
 import numpy as np
 
 from evenmatch.domain.arrays import Array
+from evenmatch.numerics.acceptable_pairs import Money, Side, pair_cost, windows_over
 from evenmatch.numerics.compiled import BOOL, BOOLS, FLOAT, FLOATS, INT, INTS, INTS2, OUT_INTS2, kernel
 from evenmatch.numerics.threads import in_parts
-from evenmatch.numerics.acceptable_pairs import Money, Side, pair_cost, windows_over
 
 __all__ = ["nearest_pairs", "underpriced"]
 

@@ -17,7 +17,8 @@ from evenmatch.domain.queue import Format
 from evenmatch.domain.snapshot import Snapshot
 from evenmatch.matchers.contract import plan_wave
 from evenmatch.matchers.ladder import Ladder
-from evenmatch.numerics.matching import Matching, broken_proof, least_cost_matching
+from evenmatch.numerics.matching import Matching, least_cost_matching
+from evenmatch.numerics.matching_proof import broken_proof
 
 __all__ = ["CONTESTS"]
 
@@ -97,36 +98,27 @@ def graph(size: int, seed: int) -> Graph:
     return Graph(size, *near_graph(random(seed, size).integers(0, 2_000, (size, 2)), 16))
 
 
-def matching(given: tuple[Graph, list[Any]]) -> Matching:
+def matching(given: Graph) -> Matching:
     """Ours: the most pairs, then the least cost."""
-    return least_cost_matching(given[0].vertices, given[1])
+    return least_cost_matching(*given)
 
 
-def listed_graph(size: int, seed: int) -> tuple[Graph, list[Any]]:
-    """The graph, and its edges as our solver wants them."""
-    made = graph(size, seed)
-    return made, list(zip(made.first.tolist(), made.second.tolist(), made.cost.tolist(), strict=True))
+def in_rustworkx(given: Graph) -> Any:
+    return libraries.rustworkx_graph(*given)
 
 
-def in_rustworkx(given: tuple[Graph, list[Any]]) -> Any:
-    return libraries.rustworkx_graph(*given[0])
+def in_networkx(given: Graph) -> Any:
+    return libraries.networkx_graph(*given[1:])
 
 
-def in_networkx(given: tuple[Graph, list[Any]]) -> Any:
-    return libraries.networkx_graph(*given[0][1:])
-
-
-def same_cost(given: tuple[Graph, list[Any]], ours: Matching, theirs: list[tuple[int, int]]) -> str | None:
+def same_cost(given: Graph, ours: Matching, theirs: list[tuple[int, int]]) -> str | None:
     """As many pairs at the same total cost: between equal optima nothing is promised."""
-    made = given[0]
-    return _same_total(
-        (len(ours.pairs), ours.cost), pairs_cost(theirs, made.vertices, made.first, made.second, made.cost)
-    )
+    return _same_total((int((ours.mate >= 0).sum()) // 2, ours.cost), pairs_cost(theirs, *given))
 
 
-def proof_broken(given: tuple[Graph, list[Any]], ours: Matching) -> str | None:
+def proof_broken(given: Graph, ours: Matching) -> str | None:
     """The proof that comes with the answer, checked by itself."""
-    return broken_proof(given[0].vertices, given[1], ours)
+    return broken_proof(*given, ours)
 
 
 def _same_total(ours: tuple[int, int], theirs: tuple[int, int]) -> str | None:
@@ -221,7 +213,7 @@ CONTESTS: Final = (
         "ladder.graph",
         "most pairs, then least cost, on a given graph: 2-D, 16 nearest; the proof checked",
         (200, 1_000, 5_000, 20_000),
-        listed_graph,
+        graph,
         matching,
         same_cost,
         (
