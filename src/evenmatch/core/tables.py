@@ -190,3 +190,12 @@ def spans(start: Array, size: Array) -> Array:
     ends = np.cumsum(size)
     rows: Array = np.arange(ends[-1]) + np.repeat(start - (ends - size), size)
     return rows
+
+
+def lowest(slots: Array, numbers: Array, most: int) -> Array:
+    """The slots with the lowest numbers, `most` of them at most, in the order of their numbers."""
+    if len(slots) > most:
+        chosen = np.argpartition(numbers, most)[:most]
+        slots, numbers = slots[chosen], numbers[chosen]
+    chosen_slots: Array = slots[np.argsort(numbers)]
+    return chosen_slots
