@@ -130,6 +130,56 @@ def _shared(holder: Any, head: Any, sums: Any, count: int, u: int, v: int) -> in
     return int(sums[max(u, v) - count])
 
 
+@kernel()
+def _look(
+    u: int,
+    mine: float,
+    own: int,
+    inside: bool,
+    first: int,
+    last: int,
+    far_place: Any,
+    far_rating: Any,
+    far_window: Any,
+    rest: Any,
+    giant: Any,
+    extra: int,
+    holder: Any,
+    head: Any,
+    sums: Any,
+    count: int,
+    scale: float,
+    exact: bool,
+    either: bool,
+    limit: int,
+    found: Any,
+    slacks: Any,
+    size: int,
+    worst: int,
+    below: int,
+) -> Any:
+    """Look at each player of a block: how many are kept now, where the worst of them is, and what is below him."""
+    for to in range(first, last):
+        v = far_place[to]
+        gap = abs(far_rating[to] - mine)
+        slack = own + rest[v] + 2 * pair_cost(gap, scale, exact)
+        known = extra if inside and giant[v] else 0
+        if slack + known >= below or v == u or (not either and gap > far_window[to]):
+            continue
+        slack += _shared(holder, head, sums, count, u, v)
+        if slack >= below:
+            continue
+        spot = worst
+        if size < len(found):
+            spot = size
+            size += 1
+        found[spot], slacks[spot] = v, slack
+        if size == len(found):
+            worst = int(slacks.argmax())
+            below = min(limit, slacks[worst])
+    return size, worst, below
+
+
 @kernel(
     *(INTS, FLOATS, INTS, INTS, INTS, FLOATS, FLOATS, INTS2, INTS, BOOLS, INT, INTS),
     *(INTS, INTS, INT, FLOAT, BOOL, BOOL, INT, OUT_INTS2, OUT_INTS2, INT, INT),
@@ -164,34 +214,34 @@ def _underpriced(
     `rest` is what each place's price is above half the weight of a pair without a gap; pairs of two in the `giant`
     blossom have at least `extra` beyond that; `least` is the least of each block for players outside and inside it.
     """
-    keep = found.shape[1]
+    lowest = (least[0].min(), least[1].min())
     for at in range(begin, end):
         u, mine, size = place[at], rating[at], 0
         own, below, worst = rest[u], limit, 0
         inside = giant[u]
-        for block in range(low[at] // BLOCK, (high[at] + BLOCK - 1) // BLOCK):
-            first, last = max(low[at], block * BLOCK), min(high[at], (block + 1) * BLOCK)
-            gap = max(far_rating[first] - mine, mine - far_rating[last - 1], 0.0)
-            if own + least[int(inside), block] + 2 * pair_cost(gap, scale, exact) >= below:
-                continue
-            for to in range(first, last):
-                v = far_place[to]
-                gap = abs(far_rating[to] - mine)
-                slack = own + rest[v] + 2 * pair_cost(gap, scale, exact)
-                known = extra if inside and giant[v] else 0
-                if slack + known >= below or v == u or (not either and gap > far_window[to]):
-                    continue
-                slack += _shared(holder, head, sums, count, u, v)
-                if slack >= below:
-                    continue
-                spot = worst
-                if size < keep:
-                    spot = size
-                    size += 1
-                found[at, spot], slacks[at, spot] = v, slack
-                if size == keep:
-                    worst = int(slacks[at].argmax())
-                    below = min(limit, slacks[at, worst])
+        # From the nearest block downwards, then upwards, so that what is farther has the harder limit.
+        nearest, above = low[at], high[at]
+        while nearest < above:
+            middle = (nearest + above) >> 1
+            if far_rating[middle] < mine:
+                nearest = middle + 1
+            else:
+                above = middle
+        for step in (-1, 1):
+            block = nearest // BLOCK + max(step, 0)
+            while low[at] < (block + 1) * BLOCK and block * BLOCK < high[at]:
+                first, last = max(low[at], block * BLOCK), min(high[at], (block + 1) * BLOCK)
+                gap = max(far_rating[first] - mine, mine - far_rating[last - 1], 0.0)
+                enough = own + 2 * pair_cost(gap, scale, exact) - below
+                if enough + lowest[int(inside)] >= 0:
+                    break
+                if enough + least[int(inside), block] < 0:
+                    size, worst, below = _look(
+                        *(u, mine, own, inside, first, last, far_place, far_rating, far_window, rest, giant, extra),
+                        *(holder, head, sums, count, scale, exact, either, limit, found[at], slacks[at]),
+                        *(size, worst, below),
+                    )
+                block += step
         found[at, size:] = -1
 
 
