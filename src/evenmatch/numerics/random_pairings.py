@@ -75,11 +75,11 @@ def scale_of(lcap: float, ucap: float, n_bucket: int, w_min: float) -> Scale:
     thresholds = [_threshold(lcap, step, edge) for edge in edges[1:-1].tolist()]
     if n_bucket > BUCKETS_MAX or len({threshold >> CELL_BITS for threshold in thresholds}) < len(thresholds):
         raise ValueError(f"buckets must be at most {BUCKETS_MAX}, and each wider than 1/{CELLS} of the range")
-    table = [BITS * sum(threshold <= cell << CELL_BITS for threshold in thresholds) for cell in range(CELLS)]
+    table = BITS * np.searchsorted(thresholds, np.arange(CELLS) << CELL_BITS, side="right")
     for threshold in thresholds:
         if threshold % (1 << CELL_BITS):
             table[threshold >> CELL_BITS] += BITS - threshold
-    return Scale(lcap, step, (ucap - lcap) / n_bucket, np.array(table), LOBBY * (n_bucket - 1) + 1)
+    return Scale(lcap, step, (ucap - lcap) / n_bucket, table, LOBBY * (n_bucket - 1) + 1)
 
 
 def _threshold(lcap: float, step: float, edge: float) -> int:
