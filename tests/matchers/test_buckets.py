@@ -17,8 +17,9 @@ from evenmatch.errors import MatcherError
 from evenmatch.matchers.buckets import Buckets, bucket_of, range_limit
 from evenmatch.matchers.contract import cannot_seat, check_plan, next_change_ms
 from evenmatch.matchers.registry import build
-from evenmatch.numerics import growing_moments
-from evenmatch.numerics.growing_ranges import by_bucket, pairs, ranges_needed
+from evenmatch.numerics import growing_moments, growing_ranges, threads
+from evenmatch.numerics.bucket_line import slots_of
+from evenmatch.numerics.growing_ranges import pairs, ranges_needed
 from tests.reference import buckets as reference
 from tests.snapshots import in_numbers, snapshot_of, snapshots
 
@@ -368,12 +369,39 @@ def test_the_trees_find_what_the_walk_finds_on_a_long_line() -> None:
         assert pairs(bucket, grown, limit, needed, look).tolist() == by_walking.tolist()
 
 
+@pytest.mark.parametrize("threads_used", [1, 2])
+def test_a_line_in_many_parts_is_swept_as_one(threads_used: int) -> None:
+    rng = np.random.default_rng(6)
+    count = 120_000
+    # Thirty stretches far apart, some of them crowded, and many who stand alone.
+    bucket = np.where(
+        rng.random(count) < 0.2, 10_000 * rng.integers(0, 10**6, count), 10**7 * rng.integers(0, 30, count)
+    )
+    bucket += np.where(bucket % 10**7 == 0, rng.integers(0, 6_000, count), 0)
+    grown = np.sort(rng.integers(0, 40, count))[::-1].astype(np.int32)
+    limit = rng.integers(0, 40, count).astype(np.int32)
+    needed = ranges_needed(Fraction(90), 40)
+    before = threads.count()
+    try:
+        threads.use(threads_used)
+        by_walking = pairs(bucket, grown, limit, needed, "both", patience=10**6)
+        by_trees = pairs(bucket, grown, limit, needed, "both", patience=2)
+    finally:
+        threads.use(before)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(growing_ranges, "PARTS_LEAST", 10**6)
+        together = pairs(bucket, grown, limit, needed, "both")
+    assert (by_walking == together).all()
+    assert (by_trees == together).all()
+    assert len(set(together[:, :2].ravel().tolist())) == 2 * len(together)
+
+
 @pytest.mark.parametrize("apart", [1, 7, 2**12, 2**50])
 def test_places_are_sorted_by_bucket_however_far_apart(apart: int) -> None:
     rng = np.random.default_rng(apart)
     for count in (0, 1, 2, 5_000):
         bucket = apart * rng.integers(-4, 5, count)
-        assert by_bucket(bucket).tolist() == np.argsort(bucket, kind="stable").tolist()
+        assert np.argsort(slots_of(bucket)).tolist() == np.argsort(bucket, kind="stable").tolist()
 
 
 def test_ranges_needed_are_exact_for_any_percentage() -> None:

@@ -12,7 +12,8 @@ Idea. Over takers in one bucket and taken ones in another the least positive max
 since the later of the two is positive and the other only has to be there by then. Pairs of buckets are gone through by
 ascending distance, skipping distances at which no two buckets are, and three things end the search:
   - nothing changes before some range grows, so a moment that early cannot be bettered;
-  - at a distance of d nothing is sooner than d * growth - the longest wait, nor at any greater distance;
+  - at a distance of d or more nothing is sooner than d * growth - the longest wait, for the taker, nor sooner than
+    needed(d) * growth - the longest wait of those whose ranges still grow, since one of the two grows at that moment;
   - no limit reaches as far as d.
 
 What is promised. The moment is exact, unless the search is given up after its allowance of steps, which only queues
@@ -30,14 +31,15 @@ import numpy as np
 
 from evenmatch.domain.arrays import Array
 
+from .bucket_line import slots_of
 from .compiled import BOOL, INT, INT32S, INTS, kernel
-from .growing_ranges import by_bucket, ranges_needed
+from .growing_ranges import ranges_needed
 
 __all__ = ["next_acceptable_ms"]
 
 NEVER: Final = 2**62
 PATIENCE: Final = 100
-STEPS_LEAST: Final = 1_000_000
+STEPS_LEAST: Final = 10_000_000
 """Steps of a search: PATIENCE for each ticket, and no fewer than STEPS_LEAST."""
 
 
@@ -60,42 +62,51 @@ def next_acceptable_ms(
         return None
     allowed = max(STEPS_LEAST, PATIENCE * len(bucket)) if steps is None else steps
     needed = ranges_needed(reciprocity, int(limit.max()))
-    slots = by_bucket(bucket)
-    moment = _soonest(slots, bucket, waited_ms, limit, needed, growth_ms, look != "above", look != "below", allowed)
+    moment = _soonest(
+        slots_of(bucket), bucket, waited_ms, limit, needed, growth_ms, look != "above", look != "below", allowed
+    )
     return None if moment == NEVER else int(moment)
 
 
 @kernel()
-def _growing(waited_ms: Array, limit: Array, growth_ms: int) -> tuple[int, int]:
-    """In how many ms the first range grows, NEVER = none will; and the longest wait."""
-    first, longest = NEVER, waited_ms[0]
+def _growing(waited_ms: Array, limit: Array, growth_ms: int) -> tuple[int, int, int]:
+    """In how many ms the first range grows, NEVER = none will; the longest wait, and that of those who still grow."""
+    first, longest, longest_growing = NEVER, 0, 0
     for row in range(len(waited_ms)):
         longest = max(longest, waited_ms[row])
-        if first > 1 and waited_ms[row] < limit[row] * growth_ms:
-            first = min(first, growth_ms - waited_ms[row] % growth_ms)
-    return first, longest
+        if waited_ms[row] < limit[row] * growth_ms:
+            longest_growing = max(longest_growing, waited_ms[row])
+            if first > 1:
+                first = min(first, growth_ms - waited_ms[row] % growth_ms)
+    return first, longest, longest_growing
 
 
 @kernel()
-def _buckets(slots: Array, bucket: Array) -> tuple[Array, Array]:
-    """The buckets that hold anyone, int64[b], ascending, and the first slot of each, int64[b + 1]."""
-    held, start = np.empty(len(slots), np.int64), np.empty(len(slots) + 1, np.int64)
-    count = 0
-    for slot in range(len(slots)):
-        if count == 0 or bucket[slots[slot]] != held[count - 1]:
-            held[count], start[count] = bucket[slots[slot]], slot
-            count += 1
-    start[count] = len(slots)
-    return held[:count], start[: count + 1]
+def _by_slot(slot_of: Array, bucket: Array, waited_ms: Array, limit: Array) -> tuple[Array, Array, Array, Array]:
+    """Waits and limits by slot, int64[n]; buckets that hold anyone, int64[b], and their first slots, int64[b + 1]."""
+    count = len(slot_of)
+    bucket_at, wait, most = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.int64)
+    for row in range(count):
+        slot = slot_of[row]
+        bucket_at[slot], wait[slot], most[slot] = bucket[row], waited_ms[row], limit[row]
+    start = np.empty(count + 1, np.int64)
+    buckets = 0
+    for slot in range(count):
+        if slot == 0 or bucket_at[slot] != bucket_at[buckets - 1]:
+            # The buckets are written over the slots that were read already.
+            bucket_at[buckets], start[buckets] = bucket_at[slot], slot
+            buckets += 1
+    start[buckets] = count
+    return wait, most, bucket_at[:buckets], start[: buckets + 1]
 
 
 @kernel()
-def _least(members: Array, waited_ms: Array, limit: Array, reach: int, growth_ms: int) -> tuple[int, int]:
-    """Of those who may ever reach so far, the least moment when one does, and the least positive one."""
+def _least(wait: Array, most: Array, first: int, end: int, reach: int, growth_ms: int) -> tuple[int, int]:
+    """Of those slots who may ever reach so far, the least moment when one does, and the least positive one."""
     least = positive = NEVER
-    for row in members:
-        if limit[row] >= reach:
-            moment = reach * growth_ms - waited_ms[row]
+    for slot in range(first, end):
+        if most[slot] >= reach:
+            moment = reach * growth_ms - wait[slot]
             least = min(least, moment)
             if moment > 0:
                 positive = min(positive, moment)
@@ -104,17 +115,17 @@ def _least(members: Array, waited_ms: Array, limit: Array, reach: int, growth_ms
 
 @kernel()
 def _between(
-    takers: Array, taken: Array, waited_ms: Array, limit: Array, distance: int, needed: int, growth_ms: int
+    wait: Array, most: Array, start: Array, takers: int, taken: int, distance: int, needed: int, growth_ms: int
 ) -> int:
-    """The least positive moment at which one of the takers may take one of the others."""
-    least, positive = _least(takers, waited_ms, limit, distance, growth_ms)
-    other_least, other_positive = _least(taken, waited_ms, limit, needed, growth_ms)
+    """The least positive moment at which somebody in one bucket may take somebody in another."""
+    least, positive = _least(wait, most, start[takers], start[takers + 1], distance, growth_ms)
+    other_least, other_positive = _least(wait, most, start[taken], start[taken + 1], needed, growth_ms)
     return min(max(positive, other_least), max(least, other_positive))
 
 
 @kernel(INT32S, INTS, INTS, INT32S, INTS, INT, BOOL, BOOL, INT)
 def _soonest(
-    slots: Array,
+    slot_of: Array,
     bucket: Array,
     waited_ms: Array,
     limit: Array,
@@ -124,14 +135,18 @@ def _soonest(
     above: bool,
     steps: int,
 ) -> int:
-    first, longest = _growing(waited_ms, limit, growth_ms)
+    first, longest, longest_growing = _growing(waited_ms, limit, growth_ms)
     if first == NEVER:
         return NEVER
-    held, start = _buckets(slots, bucket)
-    soonest, distance = NEVER, 1
-    while distance < len(needed) and soonest > first and distance * growth_ms - longest < soonest:
+    wait, most, held, start = _by_slot(slot_of, bucket, waited_ms, limit)
+    soonest: int = NEVER
+    distance = 1
+    while distance < len(needed) and soonest > first:
+        bound: int = max(distance * growth_ms - longest, needed[distance] * growth_ms - longest_growing)
+        if bound >= soonest:
+            break
         if steps < 0:
-            return min(soonest, max(first, distance * growth_ms - longest))
+            return min(soonest, max(first, bound))
         following = NEVER
         high = 0
         for low in range(len(held)):
@@ -142,13 +157,12 @@ def _soonest(
             after = high
             if held[high] - held[low] == distance:
                 after += 1
-                lows, highs = slots[start[low] : start[low + 1]], slots[start[high] : start[high + 1]]
-                steps -= 2 * (len(lows) + len(highs))
+                steps -= 2 * (start[low + 1] - start[low] + start[high + 1] - start[high])
                 if below:
-                    moment = _between(highs, lows, waited_ms, limit, distance, needed[distance], growth_ms)
+                    moment = _between(wait, most, start, high, low, distance, needed[distance], growth_ms)
                     soonest = min(soonest, moment)
                 if above:
-                    moment = _between(lows, highs, waited_ms, limit, distance, needed[distance], growth_ms)
+                    moment = _between(wait, most, start, low, high, distance, needed[distance], growth_ms)
                     soonest = min(soonest, moment)
                 if soonest <= first:
                     return soonest

@@ -22,11 +22,9 @@ Invariants.
      Reaches need not fall: limits may differ within a bucket.
   3. A bucket leaves the line with its last free slot, and no slot before `head` of a bucket is free.
 
-Layout. What is read together stands together: a record of four numbers a slot, one of eight a bucket, so that a seeker
-anywhere on a long line costs a few cache misses and its neighbours hardly any.
+The line, its records and the parts into which it may be cut are made by `bucket_line`.
 
-Complexity. Sorting is linear where buckets span not much more than there are places, and one sort of packed keys
-otherwise. A seeker costs O(PATIENCE + log n) in the worst case, and O(min(2 * reach, PATIENCE)) mostly. Memory: 60
+Complexity. A seeker costs O(PATIENCE + log n) in the worst case, and O(min(2 * reach, PATIENCE)) mostly. Memory: 60
 bytes a place and 64 a bucket, and up to 80 a place more with the trees.
 """
 
@@ -38,27 +36,34 @@ import numpy as np
 
 from evenmatch.domain.arrays import Array
 
-from .compiled import BOOL, INT, INT32S, INTS, OUT_INT32S, OUT_INTS2, kernel
+from . import threads
+from .bucket_line import (
+    BUCKET,
+    END,
+    FAR,
+    FREE,
+    GROWN,
+    HEAD,
+    HIGHER,
+    INDEX,
+    LIMIT,
+    LOWER,
+    NOBODY,
+    PLACE,
+    START,
+    TAKEN,
+    laid_out,
+)
+from .compiled import BOOL, INT, INT32S, INTS, OUT_INT32S, OUT_INT32S2, OUT_INTS2, kernel
 from .first_below import GONE, first_from, last_before, leave, tree_of
 
-__all__ = ["by_bucket", "pairs", "ranges_needed"]
+__all__ = ["pairs", "ranges_needed"]
 
-NOBODY: Final = -1
 GIVEN_UP: Final = -2
-FAR: Final = 2**62
-TAKEN: Final = -1
-"""In place of the place, in the record of a slot that is free no more."""
-
-PLACE, GROWN, LIMIT, INDEX = range(4)
-"""The record of a slot: its place, its range so far and the widest ever, the index of its bucket."""
-BUCKET, START, END, HEAD, FREE, LOWER, HIGHER = range(7)
-"""The record of a bucket: its number, its slots, the first that may be free, how many are, its neighbours' indices."""
-
 PATIENCE: Final = 64
 """Slots that a walk asks before the trees are asked instead."""
-SPAN_LEAST: Final = 4096
-SPAN_MOST: Final = 4
-"""Buckets are counted, not sorted, if they span no more than SPAN_LEAST, or SPAN_MOST for each place."""
+PARTS_LEAST: Final = 8
+"""Parts that are worth a thread of their own."""
 
 
 @lru_cache(maxsize=4)
@@ -78,68 +83,17 @@ def pairs(bucket: Array, grown: Array, limit: Array, needed: Array, look: str, p
     `bucket`, int64[n], `grown` and `limit`, int32[n], by place; a range is the lesser of the two, and `grown` must not
     rise. `needed`: `ranges_needed` up to the highest limit at least. `look`: both, below or above.
     """
+    slots, line, in_turn, begin, end = laid_out(bucket, grown, limit)
+    partner_of = np.full(len(bucket), NOBODY, np.int32)
+
+    def sweep(first: int, last: int) -> None:
+        for part in range(first, last):
+            turns, room = in_turn[begin[part] : end[part]], slots[: begin[part + 1]]
+            _sweep(begin[part], turns, room, line, needed, look != "above", look != "below", patience, partner_of)
+
+    threads.in_parts(len(end), sweep, least=PARTS_LEAST)
     found = np.empty((len(bucket) // 2, 3), np.int64)
-    slots = by_bucket(bucket)
-    count = _sweep(slots, bucket, grown, limit, needed, look != "above", look != "below", patience, found)
-    return found[:count]
-
-
-def by_bucket(bucket: Array) -> Array:
-    """int32[n]: places sorted by bucket, then place, from int64[n]."""
-    slots = np.empty(len(bucket), np.int32)
-    if not len(bucket):
-        return slots
-    least, highest = int(bucket.min()), int(bucket.max())
-    if highest - least < max(SPAN_LEAST, SPAN_MOST * len(bucket)):
-        _count_out(bucket, least, highest - least + 1, slots)
-        return slots
-    place_bits = (len(bucket) - 1).bit_length()
-    if (highest - least).bit_length() + place_bits > 63:
-        return np.argsort(bucket, kind="stable").astype(np.int32)
-    keys = bucket - least
-    keys <<= place_bits
-    keys |= np.arange(len(keys))
-    keys.sort()
-    keys &= (1 << place_bits) - 1
-    return keys.astype(np.int32)
-
-
-@kernel(INTS, INT, INT, OUT_INT32S)
-def _count_out(bucket: Array, least: int, span: int, slots: Array) -> None:
-    """Sort by counting: where each bucket begins, then every place to its own."""
-    begin = np.zeros(span + 1, np.int32)
-    for place in range(len(bucket)):
-        begin[bucket[place] - least + 1] += 1
-    for step in range(1, span):
-        begin[step] += begin[step - 1]
-    for place in range(len(bucket)):
-        step = bucket[place] - least
-        slots[begin[step]] = place
-        begin[step] += 1
-
-
-@kernel()
-def _lay_out(order: Array, bucket: Array, grown: Array, limit: Array) -> tuple[Array, Array, Array]:
-    """The slot of each place, int32[n]; the records of all slots, int32[n, 4], and of all buckets, int64[b, 8]."""
-    count = len(order)
-    slot_of, slots = np.empty(count, np.int32), np.empty((count, 4), np.int32)
-    buckets = 0
-    for slot in range(count):
-        place = order[slot]
-        if slot == 0 or bucket[place] != bucket[order[slot - 1]]:
-            buckets += 1
-        slots[slot, PLACE], slots[slot, INDEX] = place, buckets - 1
-        slots[slot, GROWN], slots[slot, LIMIT] = grown[place], limit[place]
-        slot_of[place] = slot
-    line = np.empty((buckets, 8), np.int64)
-    for slot in range(count):
-        index = slots[slot, INDEX]
-        if slot == 0 or index != slots[slot - 1, INDEX]:
-            line[index, BUCKET], line[index, START], line[index, HEAD] = bucket[order[slot]], slot, slot
-            line[index, LOWER], line[index, HIGHER] = index - 1, index + 1 if index + 1 < buckets else NOBODY
-        line[index, END] = slot + 1
-        line[index, FREE] = slot + 1 - line[index, START]
-    return slot_of, slots, line
+    return found[: _gather(partner_of, bucket, found)]
 
 
 @kernel()
@@ -187,40 +141,49 @@ def _walk(
 
 
 @kernel()
-def _trees(slots: Array, line: Array, needed: Array) -> tuple[Array, Array]:
-    """The trees that say, by slot, who may be taken from above, and who from below."""
+def _trees(origin: int, slots: Array, line: Array, needed: Array) -> tuple[Array, Array]:
+    """The trees that say, by slot from `origin` on, who may be taken from above, and who from below."""
     farthest = np.empty(needed[-1] + 1, np.int64)
     distance = 0
     for reach in range(len(farthest)):
         while distance < len(needed) and needed[distance] <= reach:
             distance += 1
         farthest[reach] = distance - 1
-    from_above, from_below = np.full(len(slots), GONE), np.full(len(slots), GONE)
-    for slot in range(len(slots)):
+    from_above, from_below = np.full(len(slots) - origin, GONE), np.full(len(slots) - origin, GONE)
+    for slot in range(origin, len(slots)):
         if slots[slot, PLACE] != TAKEN:
             here = line[slots[slot, INDEX], BUCKET]
             willing = farthest[min(slots[slot, GROWN], slots[slot, LIMIT], len(farthest) - 1)]
-            from_above[slot], from_below[slot] = -(here + willing), here - willing
+            from_above[slot - origin], from_below[slot - origin] = -(here + willing), here - willing
     return tree_of(from_above), tree_of(from_below)
 
 
 @kernel()
 def _ask(
-    slots: Array, line: Array, from_above: Array, from_below: Array, home: int, reach: int, below: bool, above: bool
+    origin: int,
+    slots: Array,
+    line: Array,
+    from_above: Array,
+    from_below: Array,
+    home: int,
+    reach: int,
+    below: bool,
+    above: bool,
 ) -> int:
     """What `_walk` would find with any patience, from the trees."""
     here = line[home, BUCKET]
     lower = higher = NOBODY
     down = up = FAR
     if below:
-        lower = last_before(from_above, line[home, START], -here)
+        lower = last_before(from_above, line[home, START] - origin, -here)
     if lower >= 0:
-        index = slots[lower, INDEX]
+        index = slots[origin + lower, INDEX]
         down = here - line[index, BUCKET]
-        lower = first_from(from_above, line[index, START], -here)
+        lower = origin + first_from(from_above, line[index, START] - origin, -here)
     if above:
-        higher = first_from(from_below, line[home, END], here)
+        higher = first_from(from_below, line[home, END] - origin, here)
     if higher >= 0:
+        higher += origin
         up = line[slots[higher, INDEX], BUCKET] - here
     if min(down, up) > reach:
         return NOBODY
@@ -243,24 +206,21 @@ def _take(slots: Array, line: Array, slot: int) -> None:
             line[higher, LOWER] = lower
 
 
-@kernel(INT32S, INTS, INT32S, INT32S, INTS, BOOL, BOOL, INT, OUT_INTS2)
+@kernel(INT, INT32S, OUT_INT32S2, OUT_INTS2, INTS, BOOL, BOOL, INT, OUT_INT32S)
 def _sweep(
-    order: Array,
-    bucket: Array,
-    grown: Array,
-    limit: Array,
+    origin: int,
+    seekers: Array,
+    slots: Array,
+    line: Array,
     needed: Array,
     below: bool,
     above: bool,
     patience: int,
-    found: Array,
-) -> int:
-    """Write the pairs into `found`, int64[n // 2, 3]; how many there are."""
-    slot_of, slots, line = _lay_out(order, bucket, grown, limit)
+    partner_of: Array,
+) -> None:
+    """Let the slots of a part, from `origin` on, seek in this order; write for each seeker's place the partner's."""
     from_above = from_below = np.empty(0, np.int64)
-    matches = 0
-    for seeker in range(len(order)):
-        own: int = slot_of[seeker]
+    for own in seekers:
         if slots[own, PLACE] == TAKEN:
             continue
         home = slots[own, INDEX]
@@ -274,18 +234,28 @@ def _sweep(
             other = _walk(slots, line, needed, home, reach, below, above, patience)
             if other == GIVEN_UP:
                 if not len(from_above):
-                    from_above, from_below = _trees(slots, line, needed)
-                other = _ask(slots, line, from_above, from_below, home, reach, below, above)
+                    from_above, from_below = _trees(origin, slots, line, needed)
+                other = _ask(origin, slots, line, from_above, from_below, home, reach, below, above)
         if other == NOBODY:
             continue
-        found[matches, 0], found[matches, 1] = seeker, slots[other, PLACE]
-        found[matches, 2] = abs(line[home, BUCKET] - line[slots[other, INDEX], BUCKET])
-        matches += 1
+        partner_of[slots[own, PLACE]] = slots[other, PLACE]
         _take(slots, line, own)
         _take(slots, line, other)
         if len(from_above):
-            leave(from_above, own)
-            leave(from_below, own)
-            leave(from_above, other)
-            leave(from_below, other)
+            leave(from_above, own - origin)
+            leave(from_below, own - origin)
+            leave(from_above, other - origin)
+            leave(from_below, other - origin)
+
+
+@kernel(INT32S, INTS, OUT_INTS2)
+def _gather(partner_of: Array, bucket: Array, found: Array) -> int:
+    """Write seeker, partner and distance by the seeker's place; how many there are."""
+    matches = 0
+    for seeker in range(len(partner_of)):
+        partner = partner_of[seeker]
+        if partner != NOBODY:
+            found[matches, 0], found[matches, 1] = seeker, partner
+            found[matches, 2] = abs(bucket[seeker] - bucket[partner])
+            matches += 1
     return matches
