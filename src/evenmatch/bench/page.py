@@ -11,7 +11,7 @@ from typing import Any, Final
 from evenmatch.bench.contest import duration
 from evenmatch.bench.found import Found, Run
 from evenmatch.bench.matchers import OURS
-from evenmatch.bench.shown import HEADS, growth_told, lines, machine_told, noise_told
+from evenmatch.bench.shown import HEADS, WORDS, growth_told, lines, machine_told, noise_told
 from evenmatch.errors import ConfigError
 
 __all__ = ["html", "require_plotly", "write"]
@@ -112,7 +112,7 @@ def _section(contest: Found, with_library: bool) -> str:
 
 
 def _table(contest: Found) -> str:
-    words = [head in ("opponent", "agrees") for head in HEADS]
+    words = [head in WORDS for head in HEADS]
     kinds = ["" if word else ' class="number"' for word in words]
     heads = "".join(
         f"<th{kind}>{escape(head)}</th>" for kind, head in zip(kinds, (contest.unit, *HEADS[1:]), strict=True)

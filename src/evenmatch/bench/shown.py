@@ -12,6 +12,7 @@ from evenmatch.bench.found import SIZES_LEAST, Answer, Found, Growth, Row, Run, 
 
 __all__ = ["aims_told", "growth_told", "lines", "machine_told", "markdown", "noise_told", "show"]
 
+WORDS: Final = ("opponent", "agrees")
 NOISY: Final = 2.0
 HEADS: Final = ("n", "evenmatch", "least", "peak MB", "opponent", "median", "ratio", "peak MB", "agrees")
 COLOURS: Final = {"met": "green", "not met": "yellow", "not measured": "dim"}
@@ -32,7 +33,7 @@ def _contest(contest: Found) -> Group:
     title = Text.assemble((contest.name, "bold"), f"  {contest.what}")
     table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="", pad_edge=False)
     for head in (contest.unit, *HEADS[1:]):
-        words = head in ("opponent", "agrees")
+        words = head in WORDS
         table.add_column(head, justify="left" if words else "right", no_wrap=not words, min_width=12 if words else None)
     for row in contest.rows:
         for cells, wrong in lines(row):
@@ -125,7 +126,7 @@ def markdown(run: Run) -> str:
         machine_told(run) + ".",
         "",
         "| row | " + " | ".join(HEADS) + " |",
-        "|---" * 4 + "|--:" * 2 + "|---" * 4 + "|",
+        "|---" + "".join("|---" if head in WORDS else "|--:" for head in HEADS) + "|",
     ]
     for contest in run.contests:
         name = f"`{contest.name}`"

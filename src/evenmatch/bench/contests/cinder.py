@@ -168,6 +168,7 @@ CONTESTS: Final = (
         (Opponent(NUMPY, numpy_histogram, 1_000_000), Opponent(PLAIN, plain_histogram, 100_000)),
         (Aim("seconds", 1.5, 140_000_000),),
         sound=all_counted,
+        quick=(10_000, 100_000),
         unit="pairings",
     ),
     Contest(
@@ -179,6 +180,7 @@ CONTESTS: Final = (
         same_histogram,
         (Opponent(NUMPY, numpy_filtered_histogram, 1_000_000),),
         (Aim("seconds", 4.0, 140_000_000),),
+        quick=(10_000, 100_000),
         unit="pairings",
     ),
     Contest(
@@ -203,6 +205,7 @@ CONTESTS: Final = (
         (Opponent(ALL_PAIRS, all_pairs_first, 3_000, prepare=judged),),
         (Aim("growth", 1.9),),
         sound=plan_broken,
+        quick=(300, 1_000),
         unit="lobbies",
     ),
 )

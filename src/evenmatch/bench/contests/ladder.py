@@ -221,6 +221,7 @@ CONTESTS: Final = (
             Opponent(NETWORKX, libraries.networkx_pairs, 200, ("networkx",), in_networkx),
         ),
         tuple(Aim("seconds", seconds, size) for size, seconds in LEMON_S.items()),
+        quick=(100, 500),
         sound=proof_broken,
     ),
     Contest(
@@ -235,6 +236,7 @@ CONTESTS: Final = (
             Opponent(RUSTWORKX, by_rustworkx, 300, ("rustworkx",), windows_in_rustworkx),
         ),
         (Aim("seconds", 5.0, 20_000),),
+        quick=(100, 300),
         sound=unproven,
     ),
     Contest(
@@ -248,6 +250,7 @@ CONTESTS: Final = (
             Opponent(RUSTWORKX, by_rustworkx, 300, ("rustworkx",), windows_in_rustworkx),
             Opponent(NETWORKX, by_networkx, 100, ("networkx",), windows_in_networkx),
         ),
+        quick=(50, 200),
         sound=unproven,
     ),
 )

@@ -191,6 +191,7 @@ CONTESTS: Final = (
             Opponent(POT, by_pot, 10_000, ("ot",), dense),
         ),
         (Aim("seconds", 1.5, 100_000), Aim("megabytes", 400, 100_000)),
+        quick=(500, 2_000),
         sound=unproven,
     ),
 )
