@@ -9,8 +9,9 @@ second best, and eps more. A leader's seats are alike and go to its highest bids
 all are taken. Whoever is overbid bids again. Then nobody is discontent by more than eps. A round begins with the prices
 that the last one left, empty seats and a smaller eps: `divisor` times smaller, down to `eps_last`.
 
-Lists. Members look at their lists only (`leader_lists`). When the best there is more than `slack` beyond the horizon,
-the list is filled again at the prices of now; with slack 0 the auction is that of the complete graph.
+Lists. Members look at their lists only (`leader_lists`). When the best there is more than `slack` times eps beyond the
+horizon, the list is filled again at the prices of now. So a member may overlook a better leader, but not by much more
+than it may be discontent anyway; and lists that are too short for those who have them do not stay so.
 
 Why it ends. Bids raise prices by eps at least. Where a round takes more bids than we have patience for, prices have a
 long way to go in small steps: eps is made four times as large then, and the round goes on. When eps is not getting
@@ -92,7 +93,7 @@ def _round(
         waiting -= 1
         member = queue[waiting]
         best, second, cost, chosen = _best_two(list_leader, list_cost, member, price, surplus)
-        if best - slack > horizon[member]:
+        if best - slack * eps > horizon[member]:
             if refilled % (1 + leaders // 8) == 0 and len(space.spots):
                 renew_node_prices(price, space)
             refilled += 1

@@ -3,8 +3,11 @@
 Problem. After the auction most members sit with a leader of the least cost + price, the others nearly so. All of them
 shall, without a tolerance.
 
-Idea. Whoever is not content gets up. Then one after the other is seated again along a shortest path: the member takes
-a seat of a leader, whose member moves on to another leader, and so on to a leader with an empty seat:
+Idea. First prices are raised: of leaders with whom a member would rather sit, until it would not. Where the seating is
+optimal already this ends, and nothing is left to do; that is so in particular where many costs are equal. Where it is
+not, prices would go round in circles for ever, and it is given up after some sweeps. Whoever is not content then gets
+up, and one after the other is seated again along a shortest path: the member takes a seat of a leader, whose member
+moves on to another leader, and so on to a leader with an empty seat:
 
     free member --> leader a, member of a --> leader b, ..., member of y --> leader z, who has an empty seat
 
@@ -20,7 +23,7 @@ look finds new ones, and the search is that of the complete graph.
 Complexity. A search settles some leaders and looks at `capacity` lists for each; few in general, all at worst.
 """
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -31,6 +34,8 @@ from evenmatch.numerics.leader_lists import LISTS, Lists, whole
 from evenmatch.numerics.leader_space import FAR, SPACE, Space, closest, renew_node_prices, steps_apart
 
 __all__ = ["make_content"]
+
+SWEEPS: Final = 4
 
 
 class Search(NamedTuple):
@@ -50,6 +55,49 @@ class Search(NamedTuple):
     """int64[k + 1]: the last search that settled each leader."""
     route: Array
     """int64[k + 1]: the leaders that were passed, in order."""
+
+
+@kernel()
+def _raise_prices(
+    matrix: Array, unit: float, space: Space, lists: Lists, seating: Seating, capacity: int, visits: int
+) -> None:
+    """Raise the prices of whom members would rather sit with, leader by leader, for as many visits at most."""
+    price, taken, held, own, _ = seating
+    list_leader, list_cost, horizon = lists
+    leaders = len(price) - 1
+    queue, waiting = np.arange(leaders + 1), np.ones(leaders + 1, np.bool_)
+    head, size = 0, leaders + 1
+    while size and visits:
+        leader = queue[head]
+        head = (head + 1) % (leaders + 1)
+        size -= 1
+        visits -= 1
+        waiting[leader] = False
+        for seat in range(leader * capacity, leader * capacity + taken[leader]):
+            member = held[seat]
+            pays = own[member] + price[leader]
+            while True:
+                for at in range(list_leader.shape[1]):
+                    other = list_leader[member, at]
+                    if list_cost[member, at] + price[other] < pays:
+                        price[other] = pays - list_cost[member, at]
+                        size = _join(queue, waiting, head, size, other)
+                if horizon[member] >= pays:
+                    break
+                refill(matrix, unit, space, lists, member, price)
+            if taken[leaders] and price[leaders] < pays:
+                price[leaders] = pays
+                size = _join(queue, waiting, head, size, leaders)
+
+
+@kernel()
+def _join(queue: Array, waiting: Array, head: int, size: int, leader: int) -> int:
+    """Put a leader at the end of a ring, if it is not in it; returns the size."""
+    if waiting[leader]:
+        return size
+    waiting[leader] = True
+    queue[(head + size) % len(queue)] = leader
+    return size + 1
 
 
 @kernel()
@@ -271,6 +319,7 @@ def make_content(matrix: Array, unit: float, space: Space, lists: Lists, seating
     seat_of, free = np.empty(members, np.int64), np.empty(members, np.int64)
     if len(space.spots):
         renew_node_prices(seating.price, space)
+    _raise_prices(matrix, unit, space, lists, seating, capacity, SWEEPS * (leaders + 1))
     discontent = _let_get_up(matrix, unit, space, lists, seating, capacity, seat_of, free)
     if not discontent:
         return 0

@@ -12,6 +12,8 @@ falling eps finds prices that are nearly right (`leader_auction`), shortest augm
 
     lists -> auction, large eps -> lists at those prices -> auction, small eps -> augmenting paths -> proof
 
+Where one number is all that counts, the order on the line takes the auction's place (`leader_line`).
+
 Exact arithmetic. Costs are int64 multiples of a power of two, `step`. Of a matrix, 2^50 or almost as many steps make
 the largest cost: whole numbers and all other multiples of `step` are not changed by the grid, any other moves by at
 most step / 2. Of profiles, 2^53 steps or more make the largest cost that there could be, and it is the coordinates that
@@ -37,6 +39,7 @@ import numpy as np
 
 from evenmatch.domain.arrays import Array
 from evenmatch.numerics.leader_auction import Seating, auction, empty_seating
+from evenmatch.numerics.leader_line import on_a_line, seat_on_line
 from evenmatch.numerics.leader_lists import Lists, empty_lists, fill
 from evenmatch.numerics.leader_paths import make_content
 from evenmatch.numerics.leader_proof import a_pair_costs_less
@@ -52,9 +55,11 @@ MANY: Final = 4096
 BITS: Final = 50
 """The largest cost of a matrix has this many bits."""
 SPREAD_MIN: Final = 1 << 38
+"""Members differ in cost by the spread of a list; where by nothing or very little, this is assumed."""
 DIVISOR: Final = 8
 LAST: Final = 4096
-SLACK: Final = 9
+"""The auction's eps begins at a quarter of the spread and ends at this part of it."""
+SLACK: Final = 16
 NO_MATRIX: Final = np.empty((0, 0))
 
 
@@ -114,20 +119,24 @@ def solve(problem: Problem) -> Transport:
     lists = empty_lists(members, min(WANTED, leaders))
     unit, space = 1.0 / problem.step, problem.space
     costs = problem.matrix, unit, space
-    fill(*costs, seating.price, lists, fresh=True)
-    _auction(costs, lists, seating, problem.capacity)
+    if on_a_line(space):
+        seat_on_line(space, seating, problem.capacity)
+        fill(*costs, seating.price, lists, fresh=True)
+    else:
+        fill(*costs, seating.price, lists, fresh=True)
+        _auction(costs, lists, seating, problem.capacity)
     make_content(*costs, lists, seating, problem.capacity)
     return _in_given_order(problem, seating)
 
 
 def _auction(costs: tuple[Array, float, Space], lists: Lists, seating: Seating, capacity: int) -> None:
     spread = max(SPREAD_MIN, int((lists.cost[:, -1] - lists.cost[:, 0]).mean()))
-    first, last, slack = spread // 4, spread // LAST, SLACK * spread
+    eps, last = spread // 4, spread // LAST
     if len(lists.horizon) >= MANY:
-        ended = auction(*costs, lists, seating, capacity, first, first // 8, DIVISOR, slack)
+        ended = auction(*costs, lists, seating, capacity, eps, eps, DIVISOR, SLACK)
         fill(*costs, seating.price, lists, fresh=False)
-        first, slack = ended // DIVISOR, max(slack, SLACK * ended)
-    auction(*costs, lists, seating, capacity, first, last, DIVISOR, slack)
+        eps = ended // DIVISOR
+    auction(*costs, lists, seating, capacity, eps, last, DIVISOR, SLACK)
 
 
 def _nobody_seated(problem: Problem) -> Transport:
