@@ -71,7 +71,9 @@ from evenmatch.matchers.ladder_stages import (
     window,
 )
 from evenmatch.matchers.parameters import choice, number, whole_number
+from evenmatch.numerics.selection import selected
 from evenmatch.numerics.wave_columns import first_beyond, in_canonical_order, paired, seated
+from evenmatch.numerics.window_pairs import RULES
 
 __all__ = [
     "CATEGORIES",
@@ -223,10 +225,12 @@ class Ladder:
             left[parts.neither] = Reason.CANNOT_PLAY_SIDE
         if len(snapshot) - len(parts.neither) == 1:
             left[left != Reason.CANNOT_PLAY_SIDE] = Reason.TOO_FEW_PLAYERS
-        gap, cost, score, least, greatest = paired(
-            first, second, wave.first, wave.second, wave.misses, float(self.wait_coefficient)
-        )
-        rosters, team_of, reasons = seated(wave.order, first, second, left)
+        gap, cost, score = columns = np.empty((3, len(first)))
+        weight = float(self.wait_coefficient)
+        least, greatest = paired(first, second, wave.first, wave.second, wave.misses, weight, columns)
+        rosters, team_of = np.empty((len(first), 2), np.int32), np.empty((len(first), 2), np.int8)
+        reasons = np.empty(len(snapshot), np.int8)
+        seated(wave.order, first, second, left, rosters, team_of, reasons)
         account.creation(first, second, gap, score, self._create(snapshot, rosters, seed))
         account.clean_up(gap, least, greatest, len(snapshot))
         return Plan(
@@ -253,11 +257,10 @@ class Ladder:
         word = category(level, self.thresholds)
         base, growth = self.windows[CATEGORIES.index(word)]
         misses = np.ascontiguousarray(snapshot.misses, np.int32)
-        first, second, missed, widest, sound = in_canonical_order(
-            order, *self._side_ratings(snapshot), misses, float(base), float(growth)
-        )
-        if not sound:
+        columns = np.empty((4, len(order)))
+        if not in_canonical_order(order, *self._side_ratings(snapshot), misses, float(base), float(growth), columns):
             raise MatcherError("misses must be 0 or more")
+        first, second, missed, widest = columns
         return Wave(order, first, second, missed, widest, population, level, word, (base, growth))
 
     def _side_ratings(self, snapshot: Snapshot) -> tuple[Array, Array]:
@@ -289,18 +292,18 @@ class Ladder:
         if 0 < len(kept[1]) < len(before[1]):
             left[before[1]] = Reason.FILTERED
             left[kept[1]] = Reason.NO_OPPONENT_IN_WINDOW
-        lead, follow = (
-            Side(rating[places], wave.misses[places], wave.window[places])
-            for rating, places in zip(ratings, kept, strict=True)
+        rule, weight = self._window_of, float(self.wait_coefficient)
+        (leads, found, follows), candidates, swaps, passes = selected(
+            RULES[rule], weight, self.refinement_passes, *kept, *ratings, wave.misses, wave.window
         )
-        rule = self._window_of
-        found = find_matches(lead, follow, window_of=rule, wait_coefficient=self.wait_coefficient)
-        account.matching(kept, found, lead, follow, rule, self.wait_coefficient)
-        refined = refine(
-            lead.take(found.lead), follow.take(found.follow), window_of=rule, passes=self.refinement_passes
-        )
-        leads, follows = kept[0][found.lead], kept[1][found.follow[refined.follow]]
-        account.refinement(leads, follows, refined)
+        if account.wanted:
+            lead, follow = (
+                Side(rating[places], wave.misses[places], wave.window[places])
+                for rating, places in zip(ratings, kept, strict=True)
+            )
+            account.candidates(kept, lead, follow, rule, weight)
+        account.matching(leads, found, candidates)
+        account.refinement(leads, follows, swaps, passes)
         return (follows, leads) if swapped else (leads, follows)
 
     def _optimal(self, wave: Wave, _: Partition, account: Account, left: Array) -> tuple[Array, Array]:

@@ -23,7 +23,7 @@ from evenmatch.domain.arrays import Array
 from evenmatch.domain.table import Table
 from evenmatch.matchers.ladder_creation import Venues
 from evenmatch.matchers.ladder_optimal import Optimum
-from evenmatch.matchers.ladder_stages import Equalized, Found, Partition, Refined, Side, Total, scores
+from evenmatch.matchers.ladder_stages import Equalized, Partition, Side, Total, scores
 
 __all__ = ["LISTED_MAX", "Account"]
 
@@ -41,6 +41,7 @@ class Account:
         self.wanted = wanted
         self.details: dict[str, Any] = dict.fromkeys(_STATISTICS)
         self.match_details = Table()
+        self.best: list[dict[str, Any]] = []
         self.steps: list[dict[str, Any]] = []
 
     @property
@@ -104,33 +105,31 @@ class Account:
             out = np.setdiff1d(np.concatenate(before), np.concatenate(kept))
             self._step(4, "filter_by_priority", **told, sets=[self._listed("filtered", out)])
 
-    def matching(
-        self, kept: tuple[Array, Array], found: Found, lead: Side, follow: Side, rule: str, wait_coefficient: float
-    ) -> None:
-        """Stage 5."""
-        self.details["candidates"] = found.candidates
-        if self.wanted:
-            numbers = [self.ticket[places].tolist() for places in kept]
-            best = heapq.nsmallest(
-                LISTED_MAX,
-                (
-                    (score, place, other)
-                    for place in range(len(lead.rating))
-                    for other, score in enumerate(
-                        scores(
-                            lead.take(np.array([place])), follow, window_of=rule, wait_coefficient=wait_coefficient
-                        ).tolist()
-                    )
-                    if score < math.inf
-                ),
-            )
-            listed = [{"tickets": [numbers[0][at], numbers[1][to]], "score": score} for score, at, to in best]
-            pairs = self._pairs(kept[0][found.lead], kept[1][found.follow])
-            self._step(5, "find_matches", candidates=found.candidates, best=listed, matches=pairs)
+    def candidates(self, kept: tuple[Array, Array], lead: Side, follow: Side, rule: str, weight: float) -> None:
+        """Before stage 5: list the best of all acceptable pairs, for a trace."""
+        numbers = [self.ticket[places].tolist() for places in kept]
+        best = heapq.nsmallest(
+            LISTED_MAX,
+            (
+                (score, place, other)
+                for place in range(len(lead.rating))
+                for other, score in enumerate(
+                    scores(lead.take(np.array([place])), follow, window_of=rule, wait_coefficient=weight).tolist()
+                )
+                if score < math.inf
+            ),
+        )
+        self.best = [{"tickets": [numbers[0][at], numbers[1][to]], "score": score} for score, at, to in best]
 
-    def refinement(self, lead: Array, follow: Array, refined: Refined) -> None:
+    def matching(self, lead: Array, follow: Array, candidates: int) -> None:
+        """Stage 5; places of each match, and how many pairs were acceptable."""
+        self.details["candidates"] = candidates
+        if self.wanted:
+            self._step(5, "find_matches", candidates=candidates, best=self.best, matches=self._pairs(lead, follow))
+
+    def refinement(self, lead: Array, follow: Array, swaps: int, passes: int) -> None:
         """Stage 6; places of each match after it."""
-        told = {"swaps": refined.swaps, "passes": refined.passes}
+        told = {"swaps": swaps, "passes": passes}
         self.details |= told
         if self.wanted:
             self._step(6, "refine", **told, matches=self._pairs(lead, follow))

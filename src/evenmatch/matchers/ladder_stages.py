@@ -103,7 +103,8 @@ class Partition(NamedTuple):
 
 def partition(first: Array, second: Array) -> Partition:
     """Stage 1: who can play which side; `first` and `second`, float64[n], are the ratings there, NaN = can't."""
-    return Partition(*divided(_column(first), _column(second)))
+    places, first_end, second_end, both_end = divided(_column(first), _column(second))
+    return Partition(places[:first_end], places[first_end:second_end], places[second_end:both_end], places[both_end:])
 
 
 class Equalized(NamedTuple):
@@ -122,13 +123,16 @@ def equalize(parts: Partition, first: Array, second: Array, *, balance_threshold
     Those who are better on the first side go there first. Counts are the hard rule: step 5 moves the most neutral
     flexible player from the stronger side to the weaker only where the difference in counts does not grow.
     """
-    on_first, on_second, with_first = shared_out(*parts[:3], first, second)
+    places, count = shared_out(*parts[:3], first, second)
+    on_first, on_second = places[:count], places[count:]
     totals = Total.of(first, on_first), Total.of(second, on_second)
     surplus = len(on_first) - len(on_second)
     stronger = _stronger(*totals, balance_threshold) if surplus else 0
     moved = -1
     if stronger * surplus > 0:
-        moved = int(most_neutral(parts.both[with_first == (stronger > 0)], first, second))
+        movable = np.zeros(len(first), bool)
+        movable[on_first if stronger > 0 else on_second] = True
+        moved = int(most_neutral(parts.both[movable[parts.both]], first, second))
     if moved >= 0:
         if stronger > 0:
             on_first, on_second = on_first[on_first != moved], np.sort(np.append(on_second, moved))

@@ -22,47 +22,45 @@ __all__ = ["divided", "longest_waiting", "most_neutral", "shared_out"]
 
 
 @kernel()
-def _marked(marks: Array, mark: int) -> Array:
-    """The places with this mark, ascending."""
-    count = 0
-    for value in marks:
-        count += value == mark
-    places = np.empty(count, np.int64)
-    at = 0
+def _list_marked(marks: Array, mark: int, places: Array, at: int) -> int:
+    """Write the places with this mark, ascending, from `at` on; where they end."""
     for place in range(len(marks)):
         if marks[place] == mark:
             places[at] = place
             at += 1
-    return places
+    return at
 
 
 @kernel(FLOATS, FLOATS)
-def divided(first: Array, second: Array) -> tuple[Array, Array, Array, Array]:
-    """int64 places, ascending: who plays the first side only, the second only, both, neither."""
-    marks = np.empty(len(first), np.int8)
+def divided(first: Array, second: Array) -> tuple[Array, int, int, int]:
+    """int64[n] places: who plays the first side only, the second only, both, neither, each ascending; three ends."""
+    marks, places = np.empty(len(first), np.int8), np.empty(len(first), np.int64)
     for place in range(len(first)):
-        marks[place] = 2 * (not np.isnan(second[place])) + (not np.isnan(first[place]))
-    return _marked(marks, 1), _marked(marks, 2), _marked(marks, 3), _marked(marks, 0)
+        marks[place] = 3 - 2 * (not np.isnan(first[place])) - (not np.isnan(second[place]))
+    ends = np.zeros(5, np.int64)
+    for part, mark in enumerate((1, 2, 0, 3)):
+        ends[part + 1] = _list_marked(marks, mark, places, ends[part])
+    return places, ends[1], ends[2], ends[3]
 
 
 @kernel(INTS, INTS, INTS, FLOATS, FLOATS)
-def shared_out(
-    first_only: Array, second_only: Array, both: Array, first: Array, second: Array
-) -> tuple[Array, Array, Array]:
-    """int64 places, ascending, on the first side and on the second, and a mark for each of `both`: 1 = on the first."""
+def shared_out(first_only: Array, second_only: Array, both: Array, first: Array, second: Array) -> tuple[Array, int]:
+    """int64 places, ascending, on the first side and behind them on the second, and how many are on the first."""
     short = len(second_only) - len(first_only)
     rest = max(len(both) - abs(short), 0)
     # Beyond the shortage the second side takes one from the front, the first one from the back, and so on.
     to_first = min(max(short, 0), len(both)) + rest // 2
     order = stable_order(first[both] - second[both])
-    on_first = np.zeros(len(both), np.int8)
-    on_first[order[len(both) - to_first :]] = 1
     marks = np.zeros(len(first), np.int8)
     marks[first_only] = 1
     marks[second_only] = 2
-    for at in range(len(both)):
-        marks[both[at]] = 1 if on_first[at] else 2
-    return _marked(marks, 1), _marked(marks, 2), on_first
+    for rank in range(len(both)):
+        marks[both[order[rank]]] = 1 if rank >= len(both) - to_first else 2
+    places = np.empty(len(first_only) + len(second_only) + len(both), np.int64)
+    count, more = 0, 0
+    for mark in range(1, 3):
+        count, more = more, _list_marked(marks, mark, places, more)
+    return places, count
 
 
 @kernel(INTS, FLOATS, FLOATS)
@@ -81,4 +79,6 @@ def longest_waiting(places: Array, misses: Array, count: int) -> Array:
     """int64[count]: those of ascending places with the most misses, the earlier on equal misses; ascending."""
     kept = np.zeros(len(places), np.int8)
     kept[stable_order(-misses[places])[:count]] = 1
-    return places[_marked(kept, 1)]
+    found = np.empty(count, np.int64)
+    _list_marked(kept, 1, found, 0)
+    return places[found]

@@ -14,7 +14,18 @@ Complexity. O(n), no memory but the answers.
 import numpy as np
 
 from evenmatch.domain.arrays import Array
-from evenmatch.numerics.compiled import FLOAT, FLOATS, INT8S, INT32S, INTS, kernel
+from evenmatch.numerics.compiled import (
+    FLOAT,
+    FLOATS,
+    INT8S,
+    INT32S,
+    INTS,
+    OUT_FLOATS2,
+    OUT_INT8S,
+    OUT_INT8S2,
+    OUT_INT32S2,
+    kernel,
+)
 
 __all__ = ["first_beyond", "in_canonical_order", "paired", "seated"]
 
@@ -28,48 +39,48 @@ def first_beyond(values: Array, most: float) -> int:
     return -1
 
 
-@kernel(INTS, FLOATS, FLOATS, INT32S, FLOAT, FLOAT)
+@kernel(INTS, FLOATS, FLOATS, INT32S, FLOAT, FLOAT, OUT_FLOATS2)
 def in_canonical_order(
-    order: Array, first: Array, second: Array, misses: Array, base: float, growth: float
-) -> tuple[Array, Array, Array, Array, bool]:
-    """Ratings on both sides, misses and windows at each place of `order`, which holds rows; and if misses are sound."""
-    total, sound = len(order), True
-    firsts, seconds, missed, windows = np.empty(total), np.empty(total), np.empty(total), np.empty(total)
-    for place in range(total):
+    order: Array, first: Array, second: Array, misses: Array, base: float, growth: float, columns: Array
+) -> bool:
+    """Write ratings on both sides, misses and windows at each place of `order`, which holds rows, into float64[4, n].
+
+    False if somebody has fewer than no misses.
+    """
+    sound = True
+    for place in range(len(order)):
         row = order[place]
-        firsts[place], seconds[place] = first[row], second[row]
-        missed[place] = misses[row]
-        windows[place] = base + missed[place] * growth
-        sound = sound and misses[row] >= 0
-    return firsts, seconds, missed, windows, sound
+        columns[0, place], columns[1, place] = first[row], second[row]
+        missed = float(misses[row])
+        columns[2, place], columns[3, place] = missed, base + missed * growth
+        sound = sound and missed >= 0
+    return sound
 
 
-@kernel(INTS, INTS, FLOATS, FLOATS, FLOATS, FLOAT)
+@kernel(INTS, INTS, FLOATS, FLOATS, FLOATS, FLOAT, OUT_FLOATS2)
 def paired(
-    one: Array, other: Array, first: Array, second: Array, misses: Array, weight: float
-) -> tuple[Array, Array, Array, float, float]:
-    """Gap, squared gap and score of pairs of places, `one` on the first side; the least and the greatest gap."""
-    pairs, least, greatest = len(one), np.inf, 0.0
-    gaps, squares, scores = np.empty(pairs), np.empty(pairs), np.empty(pairs)
-    for pair in range(pairs):
+    one: Array, other: Array, first: Array, second: Array, misses: Array, weight: float, columns: Array
+) -> tuple[float, float]:
+    """Write gap, squared gap and score of pairs of places, `one` on the first side, into float64[3, pairs].
+
+    The least and the greatest gap.
+    """
+    least, greatest = np.inf, 0.0
+    for pair in range(len(one)):
         gap = abs(first[one[pair]] - second[other[pair]])
-        gaps[pair], squares[pair] = gap, gap * gap
+        columns[0, pair], columns[1, pair] = gap, gap * gap
         least, greatest = min(least, gap), max(greatest, gap)
-        scores[pair] = gap * gap - weight * (misses[one[pair]] + misses[other[pair]])
-    return gaps, squares, scores, least, greatest
+        columns[2, pair] = gap * gap - weight * (misses[one[pair]] + misses[other[pair]])
+    return least, greatest
 
 
-@kernel(INTS, INTS, INTS, INT8S)
-def seated(order: Array, one: Array, other: Array, left: Array) -> tuple[Array, Array, Array]:
-    """int32[pairs, 2] rows, int8[pairs, 2] teams, int8[n] reasons of rows: `left` by place, 0 for all in a pair."""
-    pairs = len(one)
-    rosters, teams = np.empty((pairs, 2), np.int32), np.empty((pairs, 2), np.int8)
-    reasons = np.empty(len(order), np.int8)
+@kernel(INTS, INTS, INTS, INT8S, OUT_INT32S2, OUT_INT8S2, OUT_INT8S)
+def seated(order: Array, one: Array, other: Array, left: Array, rosters: Array, teams: Array, reasons: Array) -> None:
+    """Write rows and teams of pairs, and reasons of rows: `left`, given by place, and 0 for all in a pair."""
     for place in range(len(order)):
         reasons[order[place]] = left[place]
-    for pair in range(pairs):
+    for pair in range(len(one)):
         rosters[pair, 0], rosters[pair, 1] = order[one[pair]], order[other[pair]]
         teams[pair, 0], teams[pair, 1] = 0, 1
         reasons[rosters[pair, 0]] = 0
         reasons[rosters[pair, 1]] = 0
-    return rosters, teams, reasons
