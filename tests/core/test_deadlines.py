@@ -168,9 +168,9 @@ def test_many_finished_tickets_leave_a_bounded_number_a_tick() -> None:
 
 @pytest.mark.parametrize("spec", [DUEL, CLAN, LONG])
 def test_what_many_wait_for_comes_to_a_bounded_number_a_tick(spec: QueueSpec, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deadlines, "AT_ONCE", 3)
-    stage = Stage(spec)
     seats = spec.format.seats
+    monkeypatch.setattr(deadlines, "AT_ONCE", 3 * seats)
+    stage = Stage(spec)
     for player in range(1, 8 * seats + 1):
         stage.join(spec.name, player)
     stage.finish(stage.start(spec.name))

@@ -25,7 +25,7 @@ from .stage import DUEL, QUICK, Stage, first_come
 def staged(spec: QueueSpec, tickets: int, part: int) -> tuple[Stage, cmd.FinishWave]:
     """A stage with a wave that is back, and its answer."""
     stage = Stage(spec)
-    stage.engine.part = part
+    stage.engine.part = part * spec.format.seats
     for player in range(1, tickets + 1):
         stage.join(spec.name, player)
     effect = stage.start(spec.name)

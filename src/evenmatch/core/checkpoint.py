@@ -12,6 +12,7 @@ import numpy as np
 from evenmatch.domain.queue import QueueSpec
 from evenmatch.domain.table import Table
 
+from .active import Active
 from .claims import add_live
 from .hashing import key_digest, state_hash
 from .notes import value_digest
@@ -48,7 +49,7 @@ def _dump_queue(queue: QueueState) -> dict[str, Any]:
         "traits": {name: [[row, *noted] for row, noted in kept.items()] for name, kept in queue.traits.items()},
         "details": [[told.first, told.left, str(told.digest), told.details.plain()] for told in queue.details],
         "notes_sum": str(queue.notes_sum),
-        "active": np.array(list(queue.active.items()), np.int64).reshape(-1, 2),
+        "active": queue.active.entries,
         "tickets": queue.tickets.dump(),
         "players": queue.players.dump(),
         "proposals": queue.proposals.dump(),
@@ -81,7 +82,7 @@ def _load_queue(state: State, content: dict[str, Any]) -> None:
     queue.traits = {n: {row: (ticket, value) for row, ticket, value in kept} for n, kept in content["traits"].items()}
     queue.details = [_told(*told) for told in content["details"]]
     queue.notes_sum = int(content["notes_sum"])
-    queue.active = dict(content["active"].tolist())
+    queue.active = Active(content["active"])
     queue.tickets.load(content["tickets"])
     queue.players.load(content["players"])
     queue.proposals.load(content["proposals"])

@@ -21,8 +21,8 @@ from .state import CANCELLED, EXPIRED, FAILED, NEVER, OVER, RUNNING, WAITING, Qu
 from .tables import lowest
 
 KEYS_LIVE_MS = 24 * 3600 * 1000
-AT_ONCE = 16_384
-"""Tickets or proposals that one event of a kind tells of at most; whoever joins waits for it."""
+AT_ONCE = 32_768
+"""Tickets that one event of a kind tells of at most; whoever joins waits for it."""
 _FORGET_MOST = 1_000
 """Tickets a tick; the read table takes them one row each, and whoever joins waits for it."""
 
@@ -34,7 +34,7 @@ def tick(state: State, now_ms: int, keep_ms: int) -> tuple[Event, ...]:
         if now_ms >= queue.next_expiry_ms:
             events += _expired(queue, now_ms)
         if now_ms >= queue.next_lapse_ms:
-            failed, next_ms = lapse(state, queue, now_ms, AT_ONCE)
+            failed, next_ms = lapse(state, queue, now_ms, _matches_at_once(queue))
             queue.next_lapse_ms = NEVER if next_ms is None else next_ms
             if failed is not None:
                 events.append(failed)
@@ -45,6 +45,10 @@ def tick(state: State, now_ms: int, keep_ms: int) -> tuple[Event, ...]:
     if state.keys:
         events += _old_keys(state, now_ms)
     return tuple(events)
+
+
+def _matches_at_once(queue: QueueState) -> int:
+    return max(1, AT_ONCE // queue.spec.format.seats)
 
 
 def _expired(queue: QueueState, now_ms: int) -> list[Event]:
@@ -73,7 +77,7 @@ def _ended(queue: QueueState, now_ms: int) -> list[Event]:
     later = p.ends_ms[running & (p.ends_ms > now_ms)]
     queue.next_end_ms = int(later.min()) if len(later) else NEVER
     numbers = p.proposal[running & (p.ends_ms <= now_ms)]
-    due = lowest(numbers, numbers, AT_ONCE)
+    due = lowest(numbers, numbers, _matches_at_once(queue))
     if len(due) < len(numbers):
         queue.next_end_ms = now_ms
     return [MatchesEnded(now_ms, queue.spec.name, due)] if len(due) else []

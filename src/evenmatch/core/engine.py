@@ -26,8 +26,8 @@ from .state import NEVER, QueueState, State
 from .vetting import Vetted, refused, vet
 from .waves import Flight, Recording, Timetable
 
-PART = 16_384
-"""Recording so many proposals takes about as long as a join may have to wait."""
+PART = 32_768
+"""Recording proposals with so many seats takes about as long as a join may have to wait."""
 
 
 class Step(msgspec.Struct, frozen=True, eq=False):
@@ -50,7 +50,7 @@ class Engine:
     def __init__(self, state: State | None = None, *, keep_ms: int = 60_000, part: int = PART) -> None:
         self.state = State() if state is None else state
         self.part = part
-        """Proposals that one event holds at most."""
+        """Seats that the proposals of one event have at most."""
         self.keep_ms = keep_ms
         """How long finished tickets stay in the state."""
         self.timetables: dict[str, Timetable] = {}
@@ -118,8 +118,9 @@ class Engine:
             if refusal is not None:
                 return Step((self._abandon(queue, flight, refusal.detail, now_ms),), refusal=refusal)
             recording = timetable.recording = Recording(flight.snapshot, command.plan)
-        vetted = vet(queue, flight, recording, self.part)
-        recording.next += self.part
+        count = max(1, self.part // max(1, command.plan.rosters.shape[1]))
+        vetted = vet(queue, flight, recording, count)
+        recording.next += count
         more = recording.next < len(command.plan.rosters)
         recording.seated[vetted.rows] = True
         recording.dropped += vetted.dropped

@@ -152,7 +152,7 @@ def _joined(state: State, event: ev.TicketsJoined) -> None:
         for name, brought in event.traits.items():
             note_traits(queue, name, rows, owners.tolist(), brought)
     if queue.spec.door.activity_s:
-        see_active(queue, event.player.tolist(), now)
+        see_active(queue, event.player, now)
     if state.claims:
         for ticket in owners[state.claims.find(event.player) >= 0].tolist():
             suspend(state, ticket)
@@ -178,7 +178,7 @@ def _seen(state: State, event: ev.TicketsSeen) -> None:
     queue.tickets.seen_ms[slots] = state.now_ms
     queue.tickets.dirty[slots] = True
     if queue.spec.door.activity_s:
-        see_active(queue, queue.players.player[queue.player_rows(slots)].tolist(), state.now_ms)
+        see_active(queue, queue.players.player[queue.player_rows(slots)], state.now_ms)
 
 
 def _touch(state: State, queue: QueueState, slots: Array) -> None:

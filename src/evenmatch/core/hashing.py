@@ -26,6 +26,7 @@ _MASK64 = 2**64 - 1
 _MASK128 = 2**128 - 1
 _LANES = (0x9E3779B97F4A7C15 - 2**64, 0xD1B54A32D192ED03 - 2**64)
 
+_LISTED = 1_000
 _HASHED = [
     "ticket",
     "status",
@@ -146,6 +147,16 @@ def _proposals_sum(queue: QueueState) -> list[int]:
     return total
 
 
+def _active(queue: QueueState) -> list[Any]:
+    """Who was seen lately: in full where they are few, digested where they are many."""
+    entries = queue.active.entries
+    if len(entries) <= _LISTED:
+        listed: list[Any] = entries.tolist()
+        return listed
+    columns = [np.arange(len(entries)), entries[:, 0], entries[:, 1]]
+    return [int(_fold(columns, lane).sum(dtype=np.uint64)) for lane in _LANES]
+
+
 def _told(spec: QueueSpec) -> dict[str, Any]:
     """The rules that differ from the defaults: a rule that is added later does not change the hash of old journals."""
     defaults = QueueSpec(spec.name)
@@ -168,7 +179,7 @@ def state_hash(state: State) -> str:
         [
             [
                 *(_told(q.spec), q.version, q.wave, q.last_wave, q.waiting, sorted(q.groups.items())),
-                *(*_proposals_sum(q), str(q.notes_sum & _MASK128), list(q.active.items())),
+                *(*_proposals_sum(q), str(q.notes_sum & _MASK128), _active(q)),
             ]
             for q in state.by_index
         ],

@@ -105,25 +105,13 @@ def _drop_details(queue: QueueState, proposals: Array) -> None:
     queue.details = [told for told in queue.details if told.left]
 
 
-def see_active(queue: QueueState, players: list[int], now_ms: int) -> None:
+def see_active(queue: QueueState, players: Array, now_ms: int) -> None:
     """Note that players are there, and forget those who were not seen for the time that counts."""
-    active = queue.active
-    for player in players:
-        active.pop(player, None)
-        active[player] = now_ms
-    before = now_ms - milliseconds(queue.spec.door.activity_s)
-    gone = []
-    for player, seen_ms in active.items():
-        if seen_ms > before:
-            break
-        gone.append(player)
-    for player in gone:
-        del active[player]
+    queue.active.see(players, now_ms, now_ms - milliseconds(queue.spec.door.activity_s))
 
 
 def active_population(queue: QueueState, now_ms: int) -> int | None:
     """Players seen within the time that counts; None where nobody counts them."""
     if not queue.spec.door.activity_s:
         return None
-    before = now_ms - milliseconds(queue.spec.door.activity_s)
-    return sum(seen_ms > before for seen_ms in queue.active.values())
+    return queue.active.seen_after(now_ms - milliseconds(queue.spec.door.activity_s))

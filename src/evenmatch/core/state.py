@@ -23,6 +23,7 @@ from evenmatch.domain.queue import QueueSpec, milliseconds
 from evenmatch.domain.table import Table
 from evenmatch.domain.ticket import FACTS, Status
 
+from .active import Active
 from .paged import Paged
 from .tables import Blocks, Columns, Slots, spans
 
@@ -115,8 +116,8 @@ class QueueState:
         """What the matcher said of its proposals, wave by wave."""
         self.notes_sum = 0
         """Digest of traits and details, kept up to date."""
-        self.active: dict[int, int] = {}
-        """Player -> when last seen, the longest unseen first; kept where the matcher counts active players."""
+        self.active = Active()
+        """Who was seen lately; kept where the matcher counts active players."""
         self.tickets = Columns(TICKET_COLUMNS)
         self.ticket_slots = Slots()
         self.players = Columns(PLAYER_COLUMNS | dict.fromkeys(FACTS, "f8"))
