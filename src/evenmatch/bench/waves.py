@@ -12,7 +12,6 @@ from typing import Any, Final
 
 from evenmatch.errors import MatcherError, TicketError
 from evenmatch.matchers import registry
-from evenmatch.numerics import threads
 
 from .machine import machine
 
@@ -29,9 +28,10 @@ def measure(
     joins_s: float = 2.0,
     tell: Callable[[str, int, int], None] = lambda *_: None,
 ) -> dict[str, Any]:
-    """Run all cases: {"machine", "repeats", "cases"}; a case that fails has "failed", in words, in place of its numbers.
+    """Run all cases: {"machine", "repeats", "cases"}. A case that fails has "failed", in words, in place of numbers.
 
-    A case: "matcher", "waiting" (tickets), "load" (of the machine, before it began), "matches" (of one wave), "events" (a large wave is several);
+    A case: "matcher", "waiting" (tickets), "load" (of the machine, before it began), "matches" (of one wave), "events"
+    (a large wave is several);
     {"p50", "p99"} in milliseconds each for
       "copy_ms"     the snapshot, taken in the engine thread,
       "plan_ms"     the matcher,
@@ -45,6 +45,8 @@ def measure(
     "joins": {"count", "refused", "p50_ms", "p99_ms", "most_ms"}, answered by a running engine thread from the moment
     a wave starts over all tickets until it is recorded, and for `joins_s` at least.
     """
+    from evenmatch.numerics import threads
+
     cases: list[dict[str, Any]] = []
     for size in sizes:
         for matcher in matchers:
