@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from evenmatch.errors import MatcherError, TicketError
-from evenmatch.matchers import registry
 
 from .machine import machine
 
@@ -59,6 +58,8 @@ def measure(
 
 def matchers_of(text: str) -> list[str]:
     """Names of matchers out of a text with commas."""
+    from evenmatch.matchers import registry
+
     names = [word.strip() for word in text.split(",") if word.strip()]
     for name in names:
         if name not in registry.MATCHERS:
