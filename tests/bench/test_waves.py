@@ -19,7 +19,7 @@ def test_a_small_run_tells_everything(capsys: pytest.CaptureFixture[str]) -> Non
     assert (found["repeats"], len(found["cases"])) == (2, 2)
     for case in found["cases"]:
         assert case["waiting"] == 120
-        assert set(case) == {"matcher", "waiting", "joins"} | NUMBERS | {f"{phase}_ms" for phase in PHASES}
+        assert set(case) == {"matcher", "waiting", "load", "joins"} | NUMBERS | {f"{phase}_ms" for phase in PHASES}
         assert case["matches"] > 0
         assert all(set(case[f"{phase}_ms"]) == {"p50", "p99"} for phase in PHASES)
         assert set(case["joins"]) == {"count", "refused", "p50_ms", "p99_ms", "most_ms"}
@@ -29,7 +29,7 @@ def test_a_small_run_tells_everything(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_a_case_that_fails_says_so_and_stops_nobody() -> None:
     (case,) = measure(["first_come"], [10], repeats=0)["cases"]
-    assert set(case) == {"matcher", "waiting", "failed"}
+    assert set(case) == {"matcher", "waiting", "load", "failed"}
 
 
 def test_sizes_and_names_are_read_with_care() -> None:

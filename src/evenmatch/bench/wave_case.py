@@ -39,6 +39,7 @@ from evenmatch.service.mailbox import Joined, JoinEntry, JoinOrder
 from evenmatch.service.matching import MatcherRoom, planned
 from evenmatch.service.runner import Runner
 from evenmatch.settings import Settings
+from evenmatch.storage.codec import encode_events
 from evenmatch.storage.protocol import Commit
 from evenmatch.storage.sqlite import SqliteJournal
 
@@ -176,12 +177,10 @@ def _wave(queue: _Queue) -> tuple[dict[str, float], dict[str, int]]:
     engine = queue.engine
     engine.timetable("bench").next_wave_ms = 0  # the beat is slow, so that no other wave comes between
     with clock.watching((waves_module, "freeze", "copy"), (engine_module, "evolve", "event")):
-        started = time.perf_counter()
         (effect,) = engine.step(cmd.Tick(), queue.now_ms).effects
         longest = clock.spent_ms["copy"]
         command: cmd.FinishWave | None = clock.timed("plan", planned)(effect)
         told = {"matches": 0, "events": 0, "journal_bytes": 0}
-        size_before = _size(queue.journal.path)
         while command is not None:
             part = time.perf_counter()
             step = clock.timed("vetting", engine.step)(command, queue.now_ms)
@@ -189,17 +188,13 @@ def _wave(queue: _Queue) -> tuple[dict[str, float], dict[str, int]]:
             clock.timed("journal", queue.commit)(list(step.events))
             longest = max(longest, (time.perf_counter() - part) * 1000)
             told["events"] += len(step.events)
+            told["journal_bytes"] += len(encode_events(list(step.events)))
             told["matches"] += sum(len(event.roster) for event in step.events)
             command = step.rest
-        clock.spent_ms["total"] = (time.perf_counter() - started) * 1000
     clock.spent_ms["vetting"] -= clock.spent_ms["event"]  # which is a part of the step
+    clock.spent_ms["total"] = sum(clock.spent_ms.values())
     clock.spent_ms["longest"] = longest
-    told["journal_bytes"] = _size(queue.journal.path) - size_before
     return clock.spent_ms, told
-
-
-def _size(path: Path) -> int:
-    return sum(file.stat().st_size for file in path.parent.glob(f"{path.name}*"))
 
 
 def _quantiles(values: list[float]) -> dict[str, float]:

@@ -4,13 +4,15 @@ Every case (a matcher and a number of waiting tickets) runs in a process of its 
 """
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from evenmatch.errors import MatcherError, TicketError
-from evenmatch.matchers import registry
+
+from .machine import machine
 
 SIZES: Final = (1_000, 100_000, 1_000_000)
 MATCHERS: Final = ("first_come", "buckets", "ladder", "epgc")
@@ -25,9 +27,10 @@ def measure(
     joins_s: float = 2.0,
     tell: Callable[[str, int, int], None] = lambda *_: None,
 ) -> dict[str, Any]:
-    """Run all cases: {"repeats", "cases": [...]}; a case that fails has "failed", in words, in place of its numbers.
+    """Run all cases: {"machine", "repeats", "cases"}. A case that fails has "failed", in words, in place of numbers.
 
-    A case: "matcher", "waiting" (tickets), "matches" (of one wave), "events" (a large wave is several);
+    A case: "matcher", "waiting" (tickets), "load" (of the machine, before it began), "matches" (of one wave), "events"
+    (a large wave is several);
     {"p50", "p99"} in milliseconds each for
       "copy_ms"     the snapshot, taken in the engine thread,
       "plan_ms"     the matcher,
@@ -41,17 +44,22 @@ def measure(
     "joins": {"count", "refused", "p50_ms", "p99_ms", "most_ms"}, answered by a running engine thread from the moment
     a wave starts over all tickets until it is recorded, and for `joins_s` at least.
     """
+    from evenmatch.numerics import threads
+
     cases: list[dict[str, Any]] = []
     for size in sizes:
         for matcher in matchers:
             tell(f"{matcher}, {size:,} waiting", len(cases), len(sizes) * len(matchers))
             asked = {"matcher": matcher, "waiting": size, "repeats": repeats, "joins_s": joins_s}
-            cases.append({"matcher": matcher, "waiting": size} | _apart(asked))
-    return {"repeats": repeats, "cases": cases}
+            load = round(os.getloadavg()[0], 2)
+            cases.append({"matcher": matcher, "waiting": size, "load": load} | _apart(asked))
+    return {"machine": machine(threads.count()), "repeats": repeats, "cases": cases}
 
 
 def matchers_of(text: str) -> list[str]:
     """Names of matchers out of a text with commas."""
+    from evenmatch.matchers import registry
+
     names = [word.strip() for word in text.split(",") if word.strip()]
     for name in names:
         if name not in registry.MATCHERS:

@@ -21,7 +21,7 @@ from .state import CANCELLED, EXPIRED, FAILED, NEVER, OVER, RUNNING, WAITING, Qu
 from .tables import lowest
 
 KEYS_LIVE_MS = 24 * 3600 * 1000
-AT_ONCE = 32_768
+AT_ONCE = 16_384
 """Tickets that one event of a kind tells of at most; whoever joins waits for it."""
 _FORGET_MOST = 1_000
 """Tickets a tick; the read table takes them one row each, and whoever joins waits for it."""

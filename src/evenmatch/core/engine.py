@@ -26,7 +26,7 @@ from .state import NEVER, QueueState, State
 from .vetting import Vetted, refused, vet
 from .waves import Flight, Recording, Timetable
 
-PART = 32_768
+PART = 16_384
 """Recording proposals with so many seats takes about as long as a join may have to wait."""
 
 
