@@ -2,7 +2,7 @@
 #
 #   make setup      the environment, and .venv/bin/evenmatch in it      make check     lint, format, types
 #   make serve      the server (ARGS="--port 9000")                     make test      check, then the quick tests
-#   make bench      the three benchmarks                                make test-all  check, then every test
+#   make bench      the benchmarks                                      make test-all  check, then every test
 #   make lock       (maintainers) pin anew what pyproject.toml asks for
 
 SHELL := /bin/bash
@@ -73,6 +73,8 @@ test-all: check
 	@EVENMATCH_TESTS=thorough $(BIN)/python -m pytest -m '' $(ARGS)
 
 bench: $(READY)
+	@$(BIN)/evenmatch bench matchers
+	@$(BIN)/evenmatch bench waves
 	@$(BIN)/evenmatch bench engine
 	@$(BIN)/evenmatch bench service
 	@$(BIN)/evenmatch bench restart

@@ -4,7 +4,7 @@ Recovery reads what was decided; it never decides or matches again. `verify` doe
 and holds every checkpoint on the way against the hash it was saved with.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -15,15 +15,24 @@ from evenmatch.core.records import Departures, departures
 from evenmatch.core.state import State
 from evenmatch.domain.events import Forgotten
 from evenmatch.errors import JournalDamaged
-from evenmatch.storage.codec import decode_content, encode_content
+from evenmatch.storage.codec import decode_content, encode_content, encode_pieces
 from evenmatch.storage.protocol import Checkpoint, Journal
 from evenmatch.storage.sqlite import SqliteJournal
+
+PIECE = 4 * 2**20
+"""Bytes of a large checkpoint that are written at once."""
 
 
 def checkpoint_of(state: State) -> Checkpoint:
     """The checkpoint of a state."""
     content = dump(state)
     return Checkpoint(state.sequence, content["hash"], encode_content(content))
+
+
+def checkpoint_in_pieces(state: State) -> tuple[int, str, Iterator[bytes]]:
+    """The same of a large state: its columns are copied at once, its bytes are made when they are asked for."""
+    content = dump(state)
+    return state.sequence, content["hash"], encode_pieces(content, PIECE)
 
 
 def restore(checkpoint: Checkpoint) -> State:

@@ -5,6 +5,7 @@ setup` runs it.
 """
 
 import pkgutil
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -12,8 +13,9 @@ from importlib import import_module
 
 from evenmatch import numerics
 from evenmatch.matchers.registry import MATCHERS
+from evenmatch.numerics.compiled import CACHE, FOLDER
 
-__all__ = ["compile_kernels", "load_matchers"]
+__all__ = ["compile_kernels", "drop_old_kernels", "load_matchers"]
 
 
 def compile_kernels(tell: Callable[[str], None]) -> None:
@@ -25,6 +27,13 @@ def compile_kernels(tell: Callable[[str], None]) -> None:
             tell(f"compiled {module.name} in {took:.0f} s")
 
 
+def drop_old_kernels() -> None:
+    """Remove the compiled code of other versions of the sources from the cache."""
+    for folder in CACHE.parent.glob(FOLDER + "*"):
+        if folder != CACHE:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 def load_matchers(names: Iterable[str] = tuple(MATCHERS)) -> None:
     """Read the code of these matchers, compiled parts included."""
     for name in names:
@@ -34,3 +43,4 @@ def load_matchers(names: Iterable[str] = tuple(MATCHERS)) -> None:
 if __name__ == "__main__":
     compile_kernels(lambda line: print(f"setup: {line}", file=sys.stderr))
     load_matchers()
+    drop_old_kernels()

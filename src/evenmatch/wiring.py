@@ -112,6 +112,7 @@ def _warm(app: App) -> None:
     if app.settings.threads:
         threads.use(app.settings.threads)
     load_matchers(queue.spec.matcher.name for queue in app.runner.engine.state.by_index)
+    app.room.prepare(queue.spec for queue in app.runner.engine.state.by_index)
     threading.Thread(target=load_matchers, name="warming", daemon=True).start()
 
 

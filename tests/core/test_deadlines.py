@@ -1,10 +1,14 @@
 """What time alone brings about: tickets expire, finished things leave, a restart moves every deadline."""
 
+import msgspec
 import numpy as np
+import pytest
 
+from evenmatch.core import deadlines
 from evenmatch.core.records import match_record
 from evenmatch.domain import commands as cmd
 from evenmatch.domain import events as ev
+from evenmatch.domain.queue import Format, QueueSpec
 from evenmatch.domain.refusals import Reasons
 
 from .stage import CLAN, DUEL, KEEP_MS, LONG, QUICK, T0, Stage, heartbeat, kinds
@@ -155,11 +159,40 @@ def test_many_finished_tickets_leave_a_bounded_number_a_tick() -> None:
     from .stage import request
 
     stage = Stage(QUICK)
-    stage.do(cmd.JoinMany("quick", tuple(request(player) for player in range(1, 6_002))))
+    stage.do(cmd.JoinMany("quick", tuple(request(player) for player in range(1, 2_202))))
     stage.tick(20_000)
-    steps = [stage.tick(KEEP_MS), stage.tick(0), stage.tick(0)]
+    steps = [stage.tick(KEEP_MS), stage.tick(0), stage.tick(0), stage.tick(0)]
     left = [sum(len(departed.tickets) for departed in step.departures) for step in steps]
-    assert left == [5_000, 1_001, 0]
+    assert left == [1_000, 1_000, 201, 0]
+
+
+@pytest.mark.parametrize("spec", [DUEL, CLAN, LONG])
+def test_what_many_wait_for_comes_to_a_bounded_number_a_tick(spec: QueueSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+    seats = spec.format.seats
+    monkeypatch.setattr(deadlines, "AT_ONCE", 3 * seats)
+    stage = Stage(spec)
+    for player in range(1, 8 * seats + 1):
+        stage.join(spec.name, player)
+    stage.finish(stage.start(spec.name))
+    if spec is CLAN:
+        for proposal in range(1, 9):
+            stage.accept_all(proposal)
+    stage.tick(7_000)
+    events = [*stage.events[-1:], *(event for _ in range(3) for event in stage.tick(0).events)]
+    ended = [e.proposal.tolist() for e in events if isinstance(e, ev.ProposalsFailed | ev.MatchesEnded)]
+    assert ended == [[1, 2, 3], [4, 5, 6], [7, 8]]
+
+
+def test_tickets_expire_a_bounded_number_a_tick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deadlines, "AT_ONCE", 3)
+    stage = Stage(msgspec.structs.replace(QUICK, format=Format(8, 1)))
+    for player in range(1, 6):
+        stage.join("quick", player)
+    stage.tick(20_000)
+    stage.tick(0)
+    gone = [event.ticket.tolist() for event in stage.events if isinstance(event, ev.TicketsGone)]
+    assert gone == [[1, 2, 3], [4, 5]]
+    assert not stage.tick(0).events
 
 
 def test_a_restart_moves_every_deadline_by_the_downtime() -> None:

@@ -1,5 +1,7 @@
 """A walk: commands made of plain numbers, so that any list of numbers is a run through all kinds of events."""
 
+from collections.abc import Mapping
+
 import msgspec
 import numpy as np
 from hypothesis import strategies as st
@@ -97,6 +99,6 @@ class Walk:
         return {player: claim for player, claim in self.state.claims.items() if claim == proposal}
 
 
-def _one(known: dict[int, int], which: int) -> int:
+def _one(known: Mapping[int, int], which: int) -> int:
     """One of the known numbers; 1 where there are none."""
     return sorted(known)[which % len(known)] if known else 1

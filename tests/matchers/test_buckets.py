@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evenmatch.domain.arrays import Array
 from evenmatch.domain.match import Reason
 from evenmatch.domain.queue import Format
 from evenmatch.domain.snapshot import Snapshot
@@ -16,7 +17,9 @@ from evenmatch.errors import MatcherError
 from evenmatch.matchers.buckets import Buckets, bucket_of, range_limit
 from evenmatch.matchers.contract import cannot_seat, check_plan, next_change_ms
 from evenmatch.matchers.registry import build
-from evenmatch.numerics import growing_ranges
+from evenmatch.numerics import growing_moments, growing_ranges, threads
+from evenmatch.numerics.bucket_line import slots_of
+from evenmatch.numerics.growing_ranges import pairs, ranges_needed
 from tests.reference import buckets as reference
 from tests.snapshots import in_numbers, snapshot_of, snapshots
 
@@ -223,9 +226,9 @@ def test_it_agrees_with_the_plain_transcription(snapshot: Snapshot, parameters: 
 
 
 @settings(max_examples=120, deadline=None)
-@given(snapshot=queues(6), parameters=rules, few=st.sampled_from([0, 1000]))
+@given(snapshot=queues(6), parameters=rules)
 def test_the_next_change_is_the_first_moment_when_somebody_may_newly_take_somebody(
-    snapshot: Snapshot, parameters: dict[str, Any], few: int
+    snapshot: Snapshot, parameters: dict[str, Any]
 ) -> None:
     _, tickets = in_order(snapshot)
     as_rules = as_written(parameters)
@@ -233,9 +236,7 @@ def test_the_next_change_is_the_first_moment_when_somebody_may_newly_take_somebo
     apart = [abs(reference.bucket(a, as_rules) - reference.bucket(b, as_rules)) for a in tickets for b in tickets]
     widest = min(max(apart, default=0), as_rules.range_max or 20)
     expected = reference.next_change_in_ms(tickets, as_rules, as_rules.growth_ms * widest)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(growing_ranges, "FEW_BUCKETS", few)
-        moment = next_change_ms(Buckets(**parameters), snapshot)
+    moment = next_change_ms(Buckets(**parameters), snapshot)
     assert moment == (None if expected is None else snapshot.now_ms + expected)
 
 
@@ -304,6 +305,149 @@ def test_a_parameter_that_cannot_be_used_is_named(parameters: dict[str, Any], wo
 def test_parameters_are_stored_unchanged() -> None:
     parameters = {"bucket": 50, "growth_s": 1, "range_max": [10, "20%"], "reciprocity": 50, "look": "below"}
     assert vars(Buckets(**parameters)) == parameters  # type: ignore[arg-type]
+
+
+def line_of(rng: np.random.Generator, count: int, spread: int, wait_s: int) -> Snapshot:
+    """Single players in any order; small numbers make many ties."""
+    return Snapshot.from_columns(
+        rating=rng.integers(0, spread, count) * 1.0,
+        waited_ms=1000 * rng.integers(0, wait_s, count),
+        ids=[f"{place:06d}" for place in rng.permutation(count).tolist()],
+        format=ONE_ON_ONE,
+    )
+
+
+@pytest.mark.parametrize("spread", [10, 1_000, 50_000, 10**6])
+@pytest.mark.parametrize("look", ["both", "below", "above"])
+def test_large_plans_are_maximal_and_keep_the_rules(spread: int, look: str) -> None:
+    snapshot = line_of(np.random.default_rng(spread), 50_000, spread, 400)
+    plan = Buckets(range_max=[9, "1%"], reciprocity=60, look=look).plan(snapshot)
+    assert check_plan(plan, snapshot) is None
+    bucket = bucket_of(snapshot.facts["rating"])
+    reach = np.minimum(range_limit(snapshot.facts["rating"], [9, "1%"]), snapshot.waited_ms // 20_000)
+
+    def may_take(a: Array, b: Array) -> Array:
+        distance = np.abs(bucket[a] - bucket[b])
+        right_side = {"both": True, "below": bucket[b] <= bucket[a], "above": bucket[b] >= bucket[a]}[look]
+        allowed: Array = (distance <= reach[a]) & (100 * reach[b] >= 60 * distance) & right_side
+        return allowed
+
+    seeker, partner = plan.rosters.T
+    assert may_take(seeker, partner).all()
+    assert plan.cost.tolist() == np.abs(bucket[seeker] - bucket[partner]).tolist()
+    left = np.flatnonzero(plan.reasons)
+    left = left[np.argsort(bucket[left])]
+    for away in range(1, 20):
+        assert not may_take(left[away:], left[:-away]).any()
+        assert not may_take(left[:-away], left[away:]).any()
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data(), patience=st.integers(1, 5))
+def test_the_trees_find_what_the_walk_finds(data: st.DataObject, patience: int) -> None:
+    count, most = data.draw(st.integers(0, 40)), data.draw(st.integers(0, 60))
+    column = {"min_size": count, "max_size": count}
+    bucket = np.array(data.draw(st.lists(st.integers(-30, 30), **column)), np.int64)  # type: ignore[arg-type]
+    grown = np.array(sorted(data.draw(st.lists(st.integers(0, 60), **column)), reverse=True), np.int32)  # type: ignore[arg-type]
+    limit = np.array(data.draw(st.lists(st.integers(0, most), **column)), np.int32)  # type: ignore[arg-type]
+    reciprocity = data.draw(st.sampled_from([Fraction(0), Fraction(50), Fraction("33.3"), Fraction(100)]))
+    look = data.draw(st.sampled_from(["both", "below", "above"]))
+    needed = ranges_needed(reciprocity, most)
+    by_walking = pairs(bucket, grown, limit, needed, look, patience=10**6)
+    assert pairs(bucket, grown, limit, needed, look, patience=patience).tolist() == by_walking.tolist()
+
+
+def test_the_trees_find_what_the_walk_finds_on_a_long_line() -> None:
+    rng = np.random.default_rng(4)
+    count = 4_000
+    bucket, limit = rng.integers(0, 40_000, count), rng.integers(0, 30_000, count).astype(np.int32)
+    grown = np.sort(np.where(rng.random(count) < 0.5, rng.integers(0, 30_000, count), 0))[::-1].astype(np.int32)
+    needed = ranges_needed(Fraction(80), 30_000)
+    for look in ("both", "below", "above"):
+        by_walking = pairs(bucket, grown, limit, needed, look, patience=10**6)
+        assert pairs(bucket, grown, limit, needed, look, patience=3).tolist() == by_walking.tolist()
+        assert pairs(bucket, grown, limit, needed, look).tolist() == by_walking.tolist()
+
+
+@pytest.mark.parametrize("threads_used", [1, 2])
+def test_a_line_in_many_parts_is_swept_as_one(threads_used: int) -> None:
+    rng = np.random.default_rng(6)
+    count = 120_000
+    # Thirty stretches far apart, some of them crowded, and many who stand alone.
+    bucket = np.where(
+        rng.random(count) < 0.2, 10_000 * rng.integers(0, 10**6, count), 10**7 * rng.integers(0, 30, count)
+    )
+    bucket += np.where(bucket % 10**7 == 0, rng.integers(0, 6_000, count), 0)
+    grown = np.sort(rng.integers(0, 40, count))[::-1].astype(np.int32)
+    limit = rng.integers(0, 40, count).astype(np.int32)
+    needed = ranges_needed(Fraction(90), 40)
+    before = threads.count()
+    try:
+        threads.use(threads_used)
+        by_walking = pairs(bucket, grown, limit, needed, "both", patience=10**6)
+        by_trees = pairs(bucket, grown, limit, needed, "both", patience=2)
+    finally:
+        threads.use(before)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(growing_ranges, "PARTS_LEAST", 10**6)
+        together = pairs(bucket, grown, limit, needed, "both")
+    assert (by_walking == together).all()
+    assert (by_trees == together).all()
+    assert len(set(together[:, :2].ravel().tolist())) == 2 * len(together)
+
+
+@pytest.mark.parametrize("apart", [1, 7, 2**12, 2**50])
+def test_places_are_sorted_by_bucket_however_far_apart(apart: int) -> None:
+    rng = np.random.default_rng(apart)
+    for count in (0, 1, 2, 5_000):
+        bucket = apart * rng.integers(-4, 5, count)
+        assert np.argsort(slots_of(bucket)).tolist() == np.argsort(bucket, kind="stable").tolist()
+
+
+def test_ranges_needed_are_exact_for_any_percentage() -> None:
+    for percent in ("100", "0", "33.3", "99.99999999999999", "1e-16", "33.33333333333333"):
+        needed = ranges_needed(Fraction(percent), 2_000)
+        assert needed.tolist() == [math.ceil(Fraction(percent) * distance / 100) for distance in range(2_001)]
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.one_of(st.floats(-1e6, 1e6), st.integers(-10_000, 10_000).map(lambda tenth: tenth / 10), st.floats(-1, 1)),
+    st.sampled_from(["round", "floor", 0.1, 0.7, 3, 50, 1e-3, 1e6, 1 / 3]),
+    st.sampled_from(["20%", "33.3%", "0.57%", "1000%", "0%", "99.9%", "33.333333333333333333%", "0.1%"]),
+)
+def test_no_rounding_decides_on_a_bucket_or_a_range(rating: float, bucket: str | float, range_max: str) -> None:
+    rules = reference.Rules(bucket, 1, 10**6, Fraction(range_max.rstrip("%")), Fraction(0), "both")
+    ticket = reference.Ticket([rating], 10**9)
+    assert bucket_of([rating], bucket).tolist() == [reference.bucket(ticket, rules)]
+    assert range_limit([rating], [10**6, range_max]).tolist() == [reference.current_range(ticket, rules)]
+
+
+@settings(max_examples=150, deadline=None)
+@given(snapshot=queues(20), parameters=rules, steps=st.integers(-1, 60))
+def test_a_search_given_up_names_no_later_moment(snapshot: Snapshot, parameters: dict[str, Any], steps: int) -> None:
+    matcher = Buckets(**parameters)
+    true = matcher.next_change_ms(snapshot)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(growing_moments, "STEPS_LEAST", steps)
+        patch.setattr(growing_moments, "PATIENCE", 0)
+        early = matcher.next_change_ms(snapshot)
+    if true is not None:
+        assert early is not None
+        assert snapshot.now_ms < early <= true
+
+
+@pytest.mark.parametrize("spread", [30, 3_000, 10**6])
+def test_the_next_change_of_many_is_the_first_over_all_pairs(spread: int) -> None:
+    snapshot = line_of(np.random.default_rng(spread), 1_500, spread, 1_000)
+    bucket = bucket_of(snapshot.facts["rating"])
+    for range_max, reciprocity in ((10, 100), (40, 30), (10**6, 100)):
+        matcher = Buckets(range_max=range_max, reciprocity=reciprocity, growth_s=7)
+        distance = np.abs(bucket[:, None] - bucket)
+        needed = -(-reciprocity * distance // 100)
+        moments = np.maximum(distance * 7000 - snapshot.waited_ms[:, None], needed * 7000 - snapshot.waited_ms)
+        newly = moments[(moments > 0) & (distance > 0) & (distance <= range_max)]
+        assert matcher.next_change_ms(snapshot) == (int(newly.min()) if len(newly) else None)
 
 
 def test_many_tickets_are_planned_without_comparing_everybody() -> None:

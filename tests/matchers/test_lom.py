@@ -20,6 +20,7 @@ from evenmatch.errors import MatcherError
 from evenmatch.matchers import l2m, lom, m2l, random_sessions
 from evenmatch.matchers.contract import cannot_seat, check_plan
 from evenmatch.matchers.registry import build
+from evenmatch.numerics.greedy_sessions import leaders_pick_by_matrix, members_pick_by_matrix
 from tests.matchers.test_transport import public_optimum
 from tests.reference import lom as reference
 from tests.snapshots import in_numbers, sized, snapshot_of, snapshots
@@ -80,8 +81,8 @@ def test_lom_has_the_least_total_of_all_there_are(problem: tuple[Matrix, int]) -
 def test_the_greedy_siblings_are_their_transcriptions(problem: tuple[Matrix, int]) -> None:
     weights, size = problem
     matrix = np.array(weights)
-    assert m2l.members_pick(matrix, size - 1).tolist() == reference.m2l(weights, size)
-    assert l2m.leaders_pick(matrix, size - 1).tolist() == reference.l2m(weights, size)
+    assert members_pick_by_matrix(matrix, size - 1).tolist() == reference.m2l(weights, size)
+    assert leaders_pick_by_matrix(matrix, size - 1).tolist() == reference.l2m(weights, size)
 
 
 def profile_snapshot(size: int, players: list[dict[str, Any]]) -> Snapshot:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from evenmatch.domain.arrays import Array
-from evenmatch.numerics.transport import Transport, certificate_broken, on_grid, solve
+from evenmatch.numerics.transport import Transport, certificate_broken, matrix_problem, solve
 
 
 def public_optimum(costs: Array, capacity: int) -> float:
@@ -35,13 +35,14 @@ def problems(draw: st.DrawFn) -> tuple[Array, int]:
 
 @settings(max_examples=150, deadline=None)
 @given(problems())
-def test_it_is_as_cheap_as_a_public_solver_and_proves_it(problem: tuple[Array, int]) -> None:
-    costs, capacity = problem
-    found = solve(costs, capacity)
-    assert certificate_broken(found, capacity) is None
+def test_it_is_as_cheap_as_a_public_solver_and_proves_it(given: tuple[Array, int]) -> None:
+    costs, capacity = given
+    problem = matrix_problem(costs, capacity)
+    found = solve(problem)
+    assert certificate_broken(problem, found) is None
     assert total(costs, found) == public_optimum(costs, capacity)
     bound = capacity * sum(found.row_price.tolist()) + sum(found.column_price.tolist())
-    assert bound * found.step == total(costs, found)
+    assert bound * problem.step == total(costs, found)
 
 
 @pytest.mark.parametrize("kind", ["uniform", "profile", "huge", "tiny", "equal"])
@@ -53,20 +54,21 @@ def test_a_large_problem_of_any_magnitude_is_solved(kind: str) -> None:
         at = rng.random((rows + columns, 3))
         costs = np.sqrt(((at[:rows, None] - at[rows:]) ** 2).sum(axis=2))
     costs *= {"huge": 1e290, "tiny": 1e-290, "equal": 0.0}.get(kind, 1.0)
-    found = solve(costs, capacity)
-    assert certificate_broken(found, capacity) is None
+    problem = matrix_problem(costs, capacity)
+    found = solve(problem)
+    assert certificate_broken(problem, found) is None
     assert total(costs, found) == pytest.approx(public_optimum(costs, capacity), rel=1e-12)
 
 
 def test_too_few_columns_are_refused() -> None:
     with pytest.raises(ValueError, match="2 rows of 2 need 4 columns, not 3"):
-        solve(np.zeros((2, 3)), 2)
+        matrix_problem(np.zeros((2, 3)), 2)
 
 
 def test_whole_numbers_lie_on_the_grid() -> None:
     costs = np.array([[0.0, 3.0, 2.0**40], [-1.0, 0.5, 7.0]])
-    grid, step = on_grid(costs)
-    assert (grid * step).tolist() == costs.tolist()
+    step = matrix_problem(costs, 1).step
+    assert (np.rint(costs / step) * step).tolist() == costs.tolist()
 
 
 @pytest.mark.parametrize(
@@ -80,7 +82,8 @@ def test_whole_numbers_lie_on_the_grid() -> None:
     ],
 )
 def test_a_wrong_proof_is_found_out(column: str, change: list[int], words: str) -> None:
-    found = solve(np.array([[4.0, 1, 3, 7, 2], [2, 0, 5, 8, 6]]), 2)
+    problem = matrix_problem(np.array([[4.0, 1, 3, 7, 2], [2, 0, 5, 8, 6]]), 2)
+    found = solve(problem)
     changes: dict[str, Any] = {column: np.array(change)}
-    assert certificate_broken(found, 2) is None
-    assert certificate_broken(found._replace(**changes), 2) == words
+    assert certificate_broken(problem, found) is None
+    assert certificate_broken(problem, found._replace(**changes)) == words

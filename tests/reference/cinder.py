@@ -1,7 +1,13 @@
-"""Cinder, equation by equation, in loops."""
+"""Cinder, equation by equation, in loops; all pairs at once for larger queues; and the experiment's distribution."""
 
 import math
+from collections.abc import Iterator
+from itertools import pairwise, product
 from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from evenmatch.domain.arrays import Array
 
 Lobby: TypeAlias = list[float]
 """The ratings of its players."""
@@ -135,3 +141,70 @@ def cinder(lobbies: list[Lobby], rules: Rules) -> list[tuple[int, int, float, fl
         matches.append(best)
         free.remove(best[0])
         free.remove(best[1])
+
+
+def all_pairs(
+    low: Array, high: Array, buckets: Array, limit: int, overlap_min: float, mode: str
+) -> list[tuple[int, int, int, float]]:
+    """(seeker, opponent, sum of index differences, overlap) of each match, from a matrix of all pairs."""
+    i, j = np.triu_indices(len(low), 1)
+    shared = np.minimum(high[i], high[j]) - np.maximum(low[i], low[j])
+    union = np.maximum(high[i], high[j]) - np.minimum(low[i], low[j])
+    similar = np.maximum(shared, 0.0) / union
+    total = np.abs(buckets[i] - buckets[j]).sum(axis=1)
+    fine = np.flatnonzero((similar >= overlap_min) & (total <= limit))
+    order = np.lexsort((j[fine], i[fine], total[fine])) if mode == "best" else np.lexsort((j[fine], i[fine]))
+    taken = np.zeros(len(low), bool)
+    matches = []
+    for pair in fine[order].tolist():
+        if not taken[i[pair]] and not taken[j[pair]]:
+            taken[i[pair]] = taken[j[pair]] = True
+            matches.append((int(i[pair]), int(j[pair]), int(total[pair]), float(similar[pair])))
+    return matches
+
+
+def score_distribution(bounds: list[float], size: int) -> list[float]:
+    """The exact probability of each sanction score of two lobbies with ratings uniform between the outer bounds.
+
+    W1 is the sum, over the inner bounds, of how many more players of the one lobby are below than of the other. So
+    buckets are gone through from below, with the players of each lobby that are below so far, and the score so far.
+    """
+    most = size * (len(bounds) - 2)
+    chance = {(0, 0): [1.0] + [0.0] * most}
+    for begin, end in pairwise(bounds[:-1]):
+        share = (end - begin) / (bounds[-1] - begin) if end > begin else 0.0
+        following: dict[tuple[int, int], list[float]] = {}
+        for (below_one, below_other), scores in chance.items():
+            for more_one, more_other in product(range(size - below_one + 1), range(size - below_other + 1)):
+                weight = binomial(size - below_one, more_one, share) * binomial(size - below_other, more_other, share)
+                state = (below_one + more_one, below_other + more_other)
+                into = following.setdefault(state, [0.0] * (most + 1))
+                cost = abs(state[0] - state[1])
+                for score in range(most + 1 - cost):
+                    into[score + cost] += weight * scores[score]
+        chance = following
+    return [sum(scores[score] for scores in chance.values()) for score in range(most + 1)]
+
+
+def binomial(tries: int, hits: int, share: float) -> float:
+    """The probability of so many hits."""
+    return math.comb(tries, hits) * share**hits * (1 - share) ** (tries - hits)
+
+
+def xoshiro256(words: list[int]) -> Iterator[int]:
+    """xoshiro256++ (Blackman and Vigna, 2019), on whole numbers."""
+    mask = (1 << 64) - 1
+
+    def rotated(word: int, by: int) -> int:
+        return ((word << by) | (word >> (64 - by))) & mask
+
+    a, b, c, d = words
+    while True:
+        yield (rotated((a + d) & mask, 23) + a) & mask
+        kept = (b << 17) & mask
+        c ^= a
+        d ^= b
+        b ^= c
+        a ^= d
+        c ^= kept
+        d = rotated(d, 45)

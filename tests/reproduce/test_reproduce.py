@@ -13,7 +13,6 @@ import pytest
 
 from evenmatch import planning
 from evenmatch.errors import ConfigError
-from evenmatch.matchers import cinder as em_cinder
 from evenmatch.matchers import ladder as em_ladder
 from evenmatch.numerics import greedy_clique
 from evenmatch.reproduce import buckets, cinder, epgc, epgc_claims, ladder, ladder_comparison, lom, pairings, report
@@ -117,7 +116,7 @@ def test_one_seed_gives_one_result() -> None:
     one, other = (pairings.histogram(250_000, seed, told.append) for seed in (1, 2))
     assert (one.frequency == pairings.histogram(250_000, 1, lambda _: None).frequency).all()
     assert (one.frequency != other.frequency).any()
-    assert told == [100_000, 200_000, 250_000] * 2
+    assert told == [250_000, 250_000]
 
 
 # The judge can fail.
@@ -228,14 +227,7 @@ def test_cinders_experiment_can_fail() -> None:
     assert {"cinder.thresholds.14", "cinder.thresholds.17", "cinder.thresholds.56"} <= set(differing(ledger))
 
 
-# The experiment's kernel.
-
-
-def test_the_kernel_scores_as_sanction_score_does() -> None:
-    edges = em_cinder.bucket_edges(0, 30_000, 30, 150)
-    one, other = pairings.drawn_ratings(3, 2_000, 9)
-    plain = [em_cinder.sanction_score(a, b, edges) for a, b in zip(one, other, strict=True)]
-    assert pairings.one_block(3, 2_000, 9).tolist() == plain
+# The experiment.
 
 
 def test_a_histogram_knows_its_numbers() -> None:

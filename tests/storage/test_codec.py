@@ -11,11 +11,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from evenmatch.domain import events as ev
-from evenmatch.domain.arrays import Array
+from evenmatch.domain.arrays import NONE, Array
 from evenmatch.domain.queue import Format, MatchSpec, QueueSpec, ReadyCheckSpec
+from evenmatch.domain.table import Choice, Table
 from evenmatch.errors import JournalDamaged, JournalNewer
 from evenmatch.storage import codec
-from evenmatch.storage.codec import decode_content, decode_events, encode_content, encode_events
+from evenmatch.storage.codec import decode_content, decode_events, encode_content, encode_events, encode_pieces
 
 KINDS: list[Any] = list(ev.Event.__args__)
 DTYPES = ["i1", "?", "i2", "i4", "i8", "u8", "f8"]
@@ -38,6 +39,21 @@ def _filled(dtype: str, shape: tuple[int, ...], content: bytes, transposed: bool
     return array.T if transposed else array
 
 
+def tables(rows: int, deep: int = 1) -> st.SearchStrategy[Table]:
+    """Tables of so many rows, with columns of every sort."""
+    numbers = st.sampled_from(DTYPES).map(lambda dtype: np.arange(rows).astype(dtype))
+    words = st.lists(st.none() | st.text() | st.lists(st.integers(0, 9)), min_size=1, max_size=3)
+    columns: st.SearchStrategy[Any] = numbers | words.map(lambda w: Choice(np.arange(rows) % len(w), w))
+    if deep:
+        columns |= tables(rows, deep - 1)
+    return st.dictionaries(st.text(), columns, max_size=3).filter(_whole).map(Table)
+
+
+def _whole(columns: dict[str, Any]) -> bool:
+    """A table without a column has no rows."""
+    return len({len(column) for column in columns.values()}) <= 1
+
+
 SPECS = st.builds(
     QueueSpec,
     st.sampled_from(["duel", "a-b_c"]),
@@ -54,9 +70,8 @@ FIELDS: dict[Any, st.SearchStrategy[Any]] = {
     dict[str, Array]: st.dictionaries(st.text(), arrays("f8"), max_size=2),
     tuple[str, ...]: st.lists(st.text(), max_size=3).map(tuple),
     dict[str, list[Any]]: st.dictionaries(st.text(), st.lists(st.none() | st.text(), max_size=3), max_size=2),
-    tuple[dict[str, Any], ...]: st.lists(st.dictionaries(st.text(), st.text() | st.integers(0, 9)), max_size=2).map(
-        tuple
-    ),
+    bool: st.booleans(),
+    Table: st.integers(0, 3).flatmap(tables),
 }
 
 
@@ -70,6 +85,10 @@ def same(one: object, other: object) -> bool:
     if isinstance(one, np.ndarray):
         assert isinstance(other, np.ndarray)
         return (one.dtype, one.shape, one.tobytes()) == (other.dtype, other.shape, other.tobytes())
+    if isinstance(one, Table):
+        return isinstance(other, Table) and same(one.plain(), other.plain())
+    if isinstance(one, list):
+        return isinstance(other, list) and len(one) == len(other) and all(map(same, one, other))
     if isinstance(one, dict):
         assert isinstance(other, dict)
         return list(one) == list(other) and all(same(one[key], other[key]) for key in one)
@@ -93,6 +112,58 @@ def test_an_event_comes_back_as_it_went(kind: Any, data: st.DataObject) -> None:
 def test_every_field_of_every_event_is_drawn() -> None:
     kinds = {field.type for kind in KINDS for field in msgspec.structs.fields(kind)}
     assert kinds <= set(FIELDS)
+
+
+@given(st.integers(1, 40), st.integers(0, 30))
+def test_pieces_of_a_checkpoint_make_up_what_the_whole_is(length: int, rows: int) -> None:
+    column = np.arange(rows)
+    content = {"a": {"x": column, "y": column / 2}, "queues": [{"z": column}, {}], "list": [[1, column]], "none": []}
+    pieces = list(encode_pieces(content, length))
+    assert all(len(piece) < 2 * length for piece in pieces)
+    back = decode_content(b"".join(pieces))
+    assert same(back, decode_content(encode_content(content)))
+
+
+def wave_in_plain() -> dict[str, Any]:
+    """A wave as it stands in the journal."""
+    none = np.empty((0, 2), np.int64)
+    wave = ev.WaveFinished(1, "duel", 1, 2, 3, 4, 5, 6, 7, none, none, NONE, NONE, none, 8, 9, 10)
+    (content,) = codec._plain_decoder.decode(encode_events([wave]))
+    assert isinstance(content, dict)
+    return content
+
+
+def test_details_of_schema_1_become_columns() -> None:
+    old = wave_in_plain()
+    old["details"] = [{"gap": 1.5, "sides": {"bw": 1}}, {"gap": 2.0, "map": "Eclipse"}, {}]
+    del old["more"]
+    (event,) = decode_events(codec._encoder.encode([old]), 1)
+    assert isinstance(event, ev.WaveFinished)
+    assert list(event.details) == [
+        {"gap": 1.5, "sides": {"bw": 1}, "map": None},
+        {"gap": 2.0, "sides": None, "map": "Eclipse"},
+        {"gap": None, "sides": None, "map": None},
+    ]
+    assert event.more is False
+
+
+@pytest.mark.parametrize(
+    "details",
+    [
+        [1],
+        {"a": 5},
+        {"a": [1, 2]},
+        {"a": [np.arange(2), ["x"]]},
+        {"a": [np.arange(2) - 1, ["x"]]},
+        {"a": np.arange(2), "b": np.arange(3)},
+        {"a": [np.zeros(1), ["x"]]},
+    ],
+    ids=str,
+)
+def test_details_that_are_no_table_are_damage(details: Any) -> None:
+    body = codec._encoder.encode([wave_in_plain() | {"details": details}])
+    with pytest.raises(JournalDamaged):
+        decode_events(body)
 
 
 def test_a_nan_comes_back_with_its_bits() -> None:

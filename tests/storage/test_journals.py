@@ -84,6 +84,12 @@ class JournalMachine(RuleBasedStateMachine):
         checkpoint = Checkpoint(kept[-1 - which % min(3, len(kept))], body.hex(), body)
         self.both(lambda journal: journal.save_checkpoint(checkpoint))
 
+    @rule(which=st.integers(0, 9), pieces=st.lists(st.binary(max_size=5), max_size=3))
+    def save_in_pieces(self, which: int, pieces: list[bytes]) -> None:
+        kept = [point for point in self.boundaries if point >= self.memory.oldest - 1]
+        sequence = kept[-1 - which % min(3, len(kept))]
+        self.both(lambda journal: journal.save_in_pieces(sequence, "x", iter(pieces)))
+
     @rule()
     def reopen(self) -> None:
         self.sqlite.close()
@@ -101,6 +107,7 @@ class JournalMachine(RuleBasedStateMachine):
         commit = Commit(before.last + 1, 0, [ev.Resumed(1, 1)], [(1_000, "stale")])
         assert self.both(lambda journal: journal.append(commit)) is True
         assert self.both(lambda journal: journal.save_checkpoint(Checkpoint(0, "", b""))) is True
+        assert self.both(lambda journal: journal.save_in_pieces(0, "", [b"x"])) is True
         self.memory = before
         with sqlite3.connect(self.path) as other:
             other.execute("UPDATE owner SET fence = fence - 1")

@@ -3,6 +3,7 @@
 import hashlib
 import shutil
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,8 @@ from evenmatch.errors import (
     JournalStale,
     JournalUnavailable,
 )
-from evenmatch.recovery import checkpoint_of, recover, verify
+from evenmatch.recovery import checkpoint_in_pieces, checkpoint_of, recover, verify
+from evenmatch.storage.codec import SCHEMA
 from evenmatch.storage.protocol import Checkpoint, Commit
 from evenmatch.storage.sqlite import APPLICATION_ID, SqliteJournal
 from tests.core.tour import GRAND_TOUR
@@ -134,7 +136,7 @@ def test_a_lock_file_that_cannot_be_written_is_said_clearly(path: Path) -> None:
 
 def test_a_journal_of_a_newer_evenmatch_is_refused_and_left_alone(path: Path) -> None:
     written(path)
-    bare(path, "PRAGMA user_version = 2")
+    bare(path, f"PRAGMA user_version = {SCHEMA + 1}")
     before = fingerprint(path)
     with pytest.raises(JournalNewer):
         SqliteJournal(path)
@@ -612,3 +614,62 @@ def test_verify_finds_a_record_that_was_altered(path: Path, table: str) -> None:
     assert changed == 1
     with SqliteJournal(path, read_only=True) as journal, pytest.raises(JournalDamaged, match="the record of"):
         verify(journal)
+
+
+def test_a_checkpoint_in_pieces_is_found_whole_and_its_pieces_go_with_it(path: Path) -> None:
+    with SqliteJournal(path) as journal:
+        for sequence in range(1, 6):
+            journal.append(Commit(sequence, 0, [ev.Resumed(sequence, 1)]))
+            journal.save_in_pieces(sequence, f"h{sequence}", iter([b"a", b"", bytes([sequence]) * 3]))
+            newest = journal.newest_checkpoint()
+            assert newest == Checkpoint(sequence, f"h{sequence}", b"a" + bytes([sequence]) * 3)
+        assert [checkpoint.sequence for checkpoint in journal.checkpoints()] == [4, 5]
+    with sqlite3.connect(path) as db:
+        assert db.execute("SELECT DISTINCT sequence FROM checkpoint_pieces").fetchall() == [(4,), (5,)]
+        db.execute("UPDATE checkpoint_pieces SET body = x'00' WHERE sequence = 5 AND piece = 0")
+    db.close()
+    with pytest.raises(JournalDamaged, match="checksum"), SqliteJournal(path, read_only=True) as journal:
+        journal.newest_checkpoint()
+
+
+def test_pieces_that_a_crash_left_do_not_count_and_are_dropped(path: Path) -> None:
+    def fails() -> Iterator[bytes]:
+        yield b"one"
+        raise RuntimeError("the power is gone")
+
+    with SqliteJournal(path) as journal:
+        journal.append(Commit(1, 0, [ev.Resumed(1, 1)]))
+        with pytest.raises(RuntimeError):
+            journal.save_in_pieces(1, "x", fails())
+        assert journal.newest_checkpoint() is None
+        journal.append(Commit(2, 0, [ev.Resumed(2, 1)]))
+        journal.save_in_pieces(2, "y", [b"two"])
+        assert journal._db.execute("SELECT sequence, piece, body FROM checkpoint_pieces").fetchall() == [(2, 0, b"two")]
+
+
+def test_commits_go_on_between_the_pieces_of_a_checkpoint(path: Path) -> None:
+    with SqliteJournal(path) as journal:
+        journal.append(Commit(1, 0, [ev.Resumed(1, 1)]))
+
+        def pieces() -> Iterator[bytes]:
+            for sequence in (2, 3, 4):
+                yield b"piece"
+                journal.append(Commit(sequence, 0, [ev.Resumed(sequence, 1)]))
+
+        journal.save_in_pieces(1, "x", pieces())
+        assert journal.newest_checkpoint() == Checkpoint(1, "x", b"piece" * 3)
+        assert journal.last == 4
+
+
+def test_a_file_of_schema_1_gets_what_it_lacks(path: Path) -> None:
+    written(path)
+    bare(path, "DROP TABLE checkpoint_pieces", "PRAGMA user_version = 1")
+    with SqliteJournal(path, read_only=True) as journal:
+        assert journal.newest_checkpoint() is not None
+    with SqliteJournal(path) as journal:
+        state = recover(journal)
+        journal.append(Commit(journal.last + 1, 0, [ev.Resumed(state.now_ms, 1)]))
+        evolve(state, ev.Resumed(state.now_ms, 1))
+        journal.save_in_pieces(*checkpoint_in_pieces(state))
+        assert journal._db.execute("PRAGMA user_version").fetchone()[0] == SCHEMA
+        assert state_hash(recover(journal)) == state_hash(state)

@@ -60,6 +60,16 @@ bench.command(
     name="service",
     help="Durable joins a second over real sockets, beside a bare ASGI echo.",
 )
+bench.command(
+    "evenmatch.cli.bench:matchers",
+    name="matchers",
+    help="The matchers beside others that do the same work: times, growth, memory, agreement.",
+)
+bench.command(
+    "evenmatch.cli.bench:waves",
+    name="waves",
+    help="A wave from end to end over up to a million waiting tickets, and joins answered meanwhile.",
+)
 bench.command("evenmatch.cli.bench:restart", name="restart", help="Time to ready after a million journal events.")
 
 

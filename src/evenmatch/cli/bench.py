@@ -1,12 +1,20 @@
 """evenmatch bench: measure, side by side with a baseline in the same run."""
 
 import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any
 
+import msgspec
 from cyclopts import Parameter
 from rich import box
 from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+
+from evenmatch.bench.waves import MATCHERS, SIZES
 
 JsonFlag = Annotated[bool, Parameter(name="--json")]
 
@@ -84,6 +92,58 @@ def _latency(found: dict[str, Any]) -> str:
     return f"{found['p50_ms']:.2f} / {found['p99_ms']:.2f}"
 
 
+def waves(
+    *,
+    matchers: str = ",".join(MATCHERS),
+    sizes: str = ",".join(map(str, SIZES)),
+    repeats: int = 3,
+    json_output: JsonFlag = False,
+) -> None:
+    """A wave from end to end over many waiting tickets, phase by phase, and joins answered meanwhile.
+
+    Parameters
+    ----------
+    matchers
+        Matchers to run, with commas between them.
+    sizes
+        Numbers of waiting tickets, with commas between them.
+    repeats
+        Waves to run in each case.
+    json_output
+        Print the numbers as JSON.
+    """
+    from evenmatch.bench.waves import PHASES, matchers_of, measure, sizes_of
+
+    asked = (matchers_of(matchers), sizes_of(sizes))
+    with _progress() as tell:
+        found = measure(*asked, max(1, repeats), tell=tell)
+    if json_output:
+        print(json.dumps(found, indent=1))
+        return
+    table = Table(title="waves: milliseconds, p50", box=box.SIMPLE_HEAD, title_justify="left")
+    phases = [phase for phase in PHASES if phase not in ("total", "longest")]
+    last = ("total, p50 / p99", "longest stop", "journal MB", "bytes a ticket", "joins, p50 / p99")
+    for column in ("waiting", "matcher", "matches", *phases, *last):
+        table.add_column(column, justify="left" if column == "matcher" else "right")
+    for case in found["cases"]:
+        table.add_row(*_wave_row(case, phases))
+    Console(highlight=False, width=None if sys.stdout.isatty() else 150).print(table)
+    for case in found["cases"]:
+        if "failed" in case:
+            print(f"{case['matcher']} with {case['waiting']:,} waiting failed: {case['failed']}", file=sys.stderr)
+
+
+def _wave_row(case: dict[str, Any], phases: list[str]) -> list[str]:
+    named = [f"{case['waiting']:,}", case["matcher"]]
+    if "failed" in case:
+        return [*named, "failed"]
+    times = [f"{case[f'{phase}_ms']['p50']:,.1f}" for phase in phases]
+    total = f"{case['total_ms']['p50']:,.1f} / {case['total_ms']['p99']:,.1f}"
+    size = [f"{case['journal_bytes'] / 1e6:,.1f}", f"{case['bytes_per_ticket']:,.0f}"]
+    longest = f"{case['longest_ms']['p99']:,.1f}"
+    return [*named, f"{case['matches']:,}", *times, total, longest, *size, _latency(case["joins"])]
+
+
 def restart(*, events: int = 1_000_000, json_output: JsonFlag = False) -> None:
     """Time from starting a server process to ready, after so many journal events.
 
@@ -107,3 +167,74 @@ def restart(*, events: int = 1_000_000, json_output: JsonFlag = False) -> None:
         ("journal, MB", f"{found['journal_mb']:.1f}", ""),
     ]
     _show(found, json_output, f"restart after {found['events']:,} events; baseline: an empty journal", rows)
+
+
+def matchers(
+    *names: str,
+    sizes: str | None = None,
+    quick: bool = False,
+    threads: int | None = None,
+    seed: int = 1,
+    limit: float = 120,
+    json_output: JsonFlag = False,
+    markdown: bool = False,
+    report: Path | None = None,
+) -> None:
+    """The matchers beside others that do the same work, in the same run; status 1 if any result differs.
+
+    Parameters
+    ----------
+    names
+        epgc, ladder, buckets, lom, cinder, small, or single rows such as epgc.drain; none = all.
+    sizes
+        Sizes to run instead of the rows' own, such as 500,5000.
+    quick
+        Small sizes and few repeats: under a minute.
+    threads
+        Threads that our kernels may use; left out, as many as there are processors.
+    seed
+        The seed of the inputs.
+    limit
+        Seconds after which a size is stopped and shown as far as it came.
+    json_output
+        Print everything as one JSON document.
+    markdown
+        Print Markdown tables.
+    report
+        Write one HTML file with log-log pictures and tables.
+    """
+    from evenmatch.bench import catalogue, page, shown
+    from evenmatch.bench.cell import effort_of
+    from evenmatch.bench.matchers import compare
+    from evenmatch.reproduce.report import require_writable
+
+    effort = effort_of(seed=seed, threads=threads, limit_s=limit, quick=quick)
+    contests = catalogue.chosen(names, catalogue.sizes_of(sizes) if sizes is not None else None, quick=quick)
+    if report is not None:
+        page.require_plotly()
+        require_writable(report)
+    with _progress() as tell:
+        run = compare(contests, effort, tell)
+    if report is not None:
+        page.write(report, run)
+    if json_output:
+        print(msgspec.json.format(msgspec.json.encode(run), indent=1).decode())
+    elif markdown:
+        print(shown.markdown(run))
+    else:
+        shown.show(run, Console(highlight=False, width=None if sys.stdout.isatty() else 120))
+    if run.wrong:
+        raise SystemExit(1)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str, int, int], None]]:
+    """Something to tell of progress on standard error: a bar on a terminal, otherwise a line for each step."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda what, done, cells: print(f"{done}/{cells} {what}", file=sys.stderr, flush=True)
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda what, done, cells: bar.update(task, description=what, completed=done, total=cells)

@@ -12,6 +12,8 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from evenmatch import recovery
+from evenmatch.domain.match import in_names
+from evenmatch.domain.table import Table
 from evenmatch.storage.sqlite import SqliteJournal
 
 
@@ -50,6 +52,8 @@ def _plain(value: Any) -> Any:
         if value.dtype.kind == "f":
             return [None if np.isnan(x) else x for x in value.tolist()]
         return value.tolist()
+    if isinstance(value, Table):
+        return [in_names(row, int) for row in value]
     raise TypeError(f"{type(value)} cannot be shown")
 
 

@@ -1,6 +1,6 @@
 """A state as plain columns and counters, and back.
 
-Dictionaries are rebuilt from the columns, so a checkpoint is mostly a copy of arrays; loading one costs the same
+Mappings by number are rebuilt from the columns, so a checkpoint is mostly a copy of arrays; loading one costs the same
 whatever the journal's length. The hash of what was loaded must equal the hash of what was saved.
 """
 
@@ -10,9 +10,13 @@ import msgspec
 import numpy as np
 
 from evenmatch.domain.queue import QueueSpec
+from evenmatch.domain.table import Table
 
+from .active import Active
+from .claims import add_live
 from .hashing import key_digest, state_hash
-from .state import FREE, OPEN, PROPOSED, RUNNING, WAITING, QueueState, State
+from .notes import value_digest
+from .state import FREE, OPEN, PROPOSED, RUNNING, WAITING, QueueState, State, Told
 from .tables import Slots
 
 
@@ -43,15 +47,15 @@ def _dump_queue(queue: QueueState) -> dict[str, Any]:
         "groups": queue.groups,
         "next_group": queue.next_group,
         "traits": {name: [[row, *noted] for row, noted in kept.items()] for name, kept in queue.traits.items()},
-        "details": [[number, told] for number, told in queue.details.items()],
+        "details": [[told.first, told.left, str(told.digest), told.details.plain()] for told in queue.details],
         "notes_sum": str(queue.notes_sum),
-        "active": np.array(list(queue.active.items()), np.int64).reshape(-1, 2),
+        "active": queue.active.entries,
         "tickets": queue.tickets.dump(),
         "players": queue.players.dump(),
         "proposals": queue.proposals.dump(),
-        "free_tickets": np.array(queue.ticket_slots.free, np.int64),
-        "free_players": {str(size): np.array(slots.free, np.int64) for size, slots in queue.player_blocks.free.items()},
-        "free_proposals": np.array(queue.proposal_slots.free, np.int64),
+        "free_tickets": queue.ticket_slots.free.copy(),
+        "free_players": {str(size): slots.free.copy() for size, slots in queue.player_blocks.free.items()},
+        "free_proposals": queue.proposal_slots.free.copy(),
     }
 
 
@@ -76,41 +80,39 @@ def _load_queue(state: State, content: dict[str, Any]) -> None:
     queue.last_wave, queue.changed = content["last_wave"], content["changed"]
     queue.groups, queue.next_group = content["groups"], content["next_group"]
     queue.traits = {n: {row: (ticket, value) for row, ticket, value in kept} for n, kept in content["traits"].items()}
-    queue.details = dict(content["details"])
+    queue.details = [_told(*told) for told in content["details"]]
     queue.notes_sum = int(content["notes_sum"])
-    queue.active = dict(content["active"].tolist())
+    queue.active = Active(content["active"])
     queue.tickets.load(content["tickets"])
     queue.players.load(content["players"])
     queue.proposals.load(content["proposals"])
-    queue.ticket_slots.free = content["free_tickets"].tolist()
-    queue.proposal_slots.free = content["free_proposals"].tolist()
-    for size, free in content["free_players"].items():
-        queue.player_blocks.free[int(size)] = Slots()
-        queue.player_blocks.free[int(size)].free = free.tolist()
+    queue.ticket_slots = Slots(content["free_tickets"])
+    queue.proposal_slots = Slots(content["free_proposals"])
+    queue.player_blocks.free = {int(size): Slots(free) for size, free in content["free_players"].items()}
     queue.next_expiry_ms = queue.next_lapse_ms = queue.next_end_ms = queue.next_forget_ms = 0
     _index(state, queue)
 
 
+def _told(first: int, *kept: Any) -> Told:
+    if len(kept) == 1:  # schema 1: a dictionary a proposal
+        return Told(first, Table.from_rows(kept), 1, value_digest(first, kept[0]))
+    left, digest, table = kept
+    return Told(first, Table.from_plain(table), left, int(digest))
+
+
 def _index(state: State, queue: QueueState) -> None:
-    """Rebuild the dictionaries over a queue's columns."""
+    """Rebuild the mappings over a queue's columns."""
     t, p = queue.tickets, queue.proposals
     slots = np.flatnonzero(t.status != FREE)
     slots = slots[np.argsort(t.ticket[slots])]
     place = queue.index << 32
-    state.tickets_at.update(zip(t.ticket[slots].tolist(), (slots | place).tolist(), strict=True))
+    state.tickets_at.put(t.ticket[slots], slots | place)
     live = slots[(t.status[slots] == WAITING) | (t.status[slots] == PROPOSED)]
     queue.waiting = int(np.count_nonzero(t.status[slots] == WAITING))
-    players = queue.players.player[queue.player_rows(live)].tolist()
-    for player, ticket in zip(players, np.repeat(t.ticket[live], t.size[live]).tolist(), strict=True):
-        already = state.live_tickets(player)
-        if already:
-            state.several[player] = tuple(sorted((*already, ticket)))
-            state.live[player] = state.several[player][-1]
-        else:
-            state.live[player] = ticket
+    players = queue.players.player[queue.player_rows(live)]
+    add_live(state, players, np.repeat(t.ticket[live], t.size[live]))
     rows = np.flatnonzero(p.standing)
-    state.proposals_at.update(zip(p.proposal[rows].tolist(), (rows | place).tolist(), strict=True))
-    for row in rows[(p.standing[rows] == OPEN) | (p.standing[rows] == RUNNING)].tolist():
-        tickets, _ = queue.roster(row)
-        claimed = queue.players.player[queue.player_rows(state.slots_of(tickets))].tolist()
-        state.claims.update(dict.fromkeys(claimed, int(p.proposal[row])))
+    state.proposals_at.put(p.proposal[rows], rows | place)
+    roster = p.roster[rows[(p.standing[rows] == OPEN) | (p.standing[rows] == RUNNING)]]
+    claimed = state.slots_of(roster[roster >= 0])
+    state.claims.put(queue.players.player[queue.player_rows(claimed)], np.repeat(t.proposal[claimed], t.size[claimed]))

@@ -11,35 +11,56 @@ from evenmatch.domain.arrays import Array
 
 from .state import WAITING, QueueState, State
 
+_FEW = 1_000
+"""Up to so many players are asked for one by one."""
 
-def add_live(state: State, players: list[int], tickets: list[int]) -> None:
+
+def add_live(state: State, players: Array, tickets: Array) -> None:
     """Note the live tickets of players who joined."""
-    if state.live.keys().isdisjoint(players):
-        state.live.update(zip(players, tickets, strict=True))
+    if len(players) == 1:
+        _add_one(state, int(players[0]), int(tickets[0]))
         return
-    for player, ticket in zip(players, tickets, strict=True):
-        already = state.live_tickets(player)
-        state.live[player] = ticket
-        if already:
-            state.several[player] = (*already, ticket)
+    elsewhere = state.live.find(players) >= 0
+    if not elsewhere.any():
+        state.live.put(players, tickets)
+        return
+    state.live.put(players[~elsewhere], tickets[~elsewhere])
+    for player, ticket in zip(players[elsewhere].tolist(), tickets[elsewhere].tolist(), strict=True):
+        _add_one(state, player, ticket)
+
+
+def _add_one(state: State, player: int, ticket: int) -> None:
+    if player in state.live:
+        state.several[player] = tuple(sorted((*state.live_tickets(player), ticket)))
+        ticket = state.several[player][-1]
+    state.live[player] = ticket
 
 
 def drop_live(state: State, queue: QueueState, slots: Array) -> None:
     """The players of these tickets are free to join again."""
-    players = queue.players.player[queue.player_rows(slots)].tolist()
-    if not state.several:
-        for player in players:
-            state.live.pop(player, None)
+    players = queue.players.player[queue.player_rows(slots)]
+    many = _have_several(state, players)
+    if many is None:
+        state.live.drop(players)
         return
-    tickets = np.repeat(queue.tickets.ticket[slots], queue.tickets.size[slots]).tolist()
-    for player, ticket in zip(players, tickets, strict=True):
-        rest = tuple(other for other in state.live_tickets(player) if other != ticket)
-        state.live.pop(player, None)
-        state.several.pop(player, None)
-        if rest:
-            state.live[player] = rest[-1]
+    state.live.drop(players[~many])
+    tickets = np.repeat(queue.tickets.ticket[slots], queue.tickets.size[slots])
+    for player, ticket in zip(players[many].tolist(), tickets[many].tolist(), strict=True):
+        rest = tuple(other for other in state.several[player] if other != ticket)
+        state.live[player] = rest[-1]
         if len(rest) > 1:
             state.several[player] = rest
+        else:
+            del state.several[player]
+
+
+def _have_several(state: State, players: Array) -> Array | None:
+    """bool[n]: which players have tickets in several queues; None where nobody has."""
+    if not state.several:
+        return None
+    if len(players) < _FEW:
+        return np.array([player in state.several for player in players.tolist()], bool)
+    return np.isin(players, np.fromiter(state.several, np.int64, len(state.several)))
 
 
 def stop_clock(state: State, queue: QueueState, slots: Array) -> None:
@@ -49,33 +70,43 @@ def stop_clock(state: State, queue: QueueState, slots: Array) -> None:
 
 def claim(state: State, queue: QueueState, slots: Array) -> None:
     """The proposal or match of these tickets takes their players."""
-    t = queue.tickets
-    players = queue.players.player[queue.player_rows(slots)].tolist()
-    size = t.size[slots]
-    state.claims.update(zip(players, np.repeat(t.proposal[slots], size).tolist(), strict=True))
-    _each_other_ticket(state, players, np.repeat(t.ticket[slots], size).tolist(), release=False)
+    players, tickets, proposals = _owners(queue, slots)
+    state.claims.put(players, proposals)
+    for ticket in _other_tickets(state, players, tickets):
+        suspend(state, ticket)
 
 
 def release(state: State, queue: QueueState, slots: Array) -> None:
     """It lets go of them."""
+    players, tickets, _ = _owners(queue, slots)
+    state.claims.drop(players)
+    for ticket in _other_tickets(state, players, tickets):
+        _resume(state, ticket)
+
+
+def _owners(queue: QueueState, slots: Array) -> tuple[Array, Array, Array]:
+    """The players of these tickets, and the ticket and the proposal of each."""
     t = queue.tickets
-    players = queue.players.player[queue.player_rows(slots)].tolist()
-    for player in players:
-        state.claims.pop(player, None)
-    _each_other_ticket(state, players, np.repeat(t.ticket[slots], t.size[slots]).tolist(), release=True)
+    size = t.size[slots]
+    tickets, proposals = t.ticket[slots], t.proposal[slots]
+    if int(size.sum()) != len(size):
+        tickets, proposals = np.repeat(tickets, size), np.repeat(proposals, size)
+    return queue.players.player[queue.player_rows(slots)], tickets, proposals
 
 
-def _each_other_ticket(state: State, players: list[int], owns: list[int], *, release: bool) -> None:
-    for player, own in zip(players, owns, strict=True):
-        latest = state.live.get(player, own)
-        if latest == own and player not in state.several:
-            continue
-        for ticket in state.live_tickets(player):
-            if ticket != own:
-                if release:
-                    _resume(state, ticket)
-                else:
-                    suspend(state, ticket)
+def _other_tickets(state: State, players: Array, owns: Array) -> list[int]:
+    """The live tickets that these players have elsewhere, once for each player; most have none."""
+    latest = state.live.find(players)
+    have = (latest >= 0) & (latest != owns)
+    many = _have_several(state, players)
+    if many is not None:
+        have |= many
+    return [
+        ticket
+        for player, own in zip(players[have].tolist(), owns[have].tolist(), strict=True)
+        for ticket in state.live_tickets(player)
+        if ticket != own
+    ]
 
 
 def suspend(state: State, ticket: int) -> None:

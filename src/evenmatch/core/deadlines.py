@@ -6,8 +6,9 @@
 4. finished tickets and proposals leave the state for the read table, a bounded number a tick;
 5. idempotency keys older than a day leave the state.
 
-Every queue remembers the earliest moment at which each of these can be due, so that a tick with nothing to do costs a
-few comparisons however many tickets wait.
+One event tells of a bounded number, the lowest first; the rest follows with the next ticks. Every queue remembers the
+earliest moment at which each of these can be due, so that a tick with nothing to do costs a few comparisons however
+many tickets wait.
 """
 
 import numpy as np
@@ -17,10 +18,13 @@ from evenmatch.domain.ticket import Cause
 
 from .ready_check import lapse
 from .state import CANCELLED, EXPIRED, FAILED, NEVER, OVER, RUNNING, WAITING, QueueState, State
+from .tables import lowest
 
 KEYS_LIVE_MS = 24 * 3600 * 1000
-_FORGET_MOST = 5_000
-"""Tickets a tick; the read table takes them one row each."""
+AT_ONCE = 16_384
+"""Tickets that one event of a kind tells of at most; whoever joins waits for it."""
+_FORGET_MOST = 1_000
+"""Tickets a tick; the read table takes them one row each, and whoever joins waits for it."""
 
 
 def tick(state: State, now_ms: int, keep_ms: int) -> tuple[Event, ...]:
@@ -30,7 +34,7 @@ def tick(state: State, now_ms: int, keep_ms: int) -> tuple[Event, ...]:
         if now_ms >= queue.next_expiry_ms:
             events += _expired(queue, now_ms)
         if now_ms >= queue.next_lapse_ms:
-            failed, next_ms = lapse(state, queue, now_ms)
+            failed, next_ms = lapse(state, queue, now_ms, _matches_at_once(queue))
             queue.next_lapse_ms = NEVER if next_ms is None else next_ms
             if failed is not None:
                 events.append(failed)
@@ -41,6 +45,10 @@ def tick(state: State, now_ms: int, keep_ms: int) -> tuple[Event, ...]:
     if state.keys:
         events += _old_keys(state, now_ms)
     return tuple(events)
+
+
+def _matches_at_once(queue: QueueState) -> int:
+    return max(1, AT_ONCE // queue.spec.format.seats)
 
 
 def _expired(queue: QueueState, now_ms: int) -> list[Event]:
@@ -56,7 +64,9 @@ def _expired(queue: QueueState, now_ms: int) -> list[Event]:
     for cause, mask in ((Cause.UNHEARD, unheard), (Cause.TOO_LONG, too_long)):
         slots = waiting[mask]
         if len(slots):
-            slots = slots[np.argsort(t.ticket[slots])]
+            if len(slots) > AT_ONCE:
+                queue.next_expiry_ms = now_ms
+            slots = lowest(slots, t.ticket[slots], AT_ONCE)
             events.append(TicketsGone(now_ms, queue.spec.name, cause, t.ticket[slots], t.sequence[slots]))
     return events
 
@@ -66,7 +76,10 @@ def _ended(queue: QueueState, now_ms: int) -> list[Event]:
     running = p.standing == RUNNING
     later = p.ends_ms[running & (p.ends_ms > now_ms)]
     queue.next_end_ms = int(later.min()) if len(later) else NEVER
-    due = np.sort(p.proposal[running & (p.ends_ms <= now_ms)])
+    numbers = p.proposal[running & (p.ends_ms <= now_ms)]
+    due = lowest(numbers, numbers, _matches_at_once(queue))
+    if len(due) < len(numbers):
+        queue.next_end_ms = now_ms
     return [MatchesEnded(now_ms, queue.spec.name, due)] if len(due) else []
 
 
@@ -78,12 +91,11 @@ def _forgotten(queue: QueueState, now_ms: int, keep_ms: int) -> list[Event]:
     over = (p.standing == OVER) | (p.standing == FAILED)
     gone = np.flatnonzero(unmatched & (t.finished_ms <= before))
     ended = np.flatnonzero(over & (p.over_ms <= before))
-    gone, ended = gone[np.argsort(t.ticket[gone])], ended[np.argsort(p.proposal[ended])]
     most = max(1, _FORGET_MOST // p.roster.shape[1])
     if len(gone) <= _FORGET_MOST and len(ended) <= most:
         later = (t.finished_ms[unmatched & (t.finished_ms > before)], p.over_ms[over & (p.over_ms > before)])
         queue.next_forget_ms = min((int(times.min()) for times in later if len(times)), default=NEVER)
-    gone, ended = gone[:_FORGET_MOST], ended[:most]
+    gone, ended = lowest(gone, t.ticket[gone], _FORGET_MOST), lowest(ended, p.proposal[ended], most)
     roster = p.roster[ended[p.standing[ended] == OVER]]
     tickets = np.concatenate((t.ticket[gone], roster[roster >= 0]))
     if not len(tickets) and not len(ended):

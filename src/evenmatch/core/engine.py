@@ -13,19 +13,21 @@ from evenmatch.domain import commands as cmd
 from evenmatch.domain import events as ev
 from evenmatch.domain.arrays import NONE, Array
 from evenmatch.domain.effects import RunMatcher
-from evenmatch.domain.match import Reason
+from evenmatch.domain.match import Plan, Reason
 from evenmatch.domain.queue import milliseconds
 from evenmatch.domain.refusals import Reasons, Refusal
 
 from .decide import decide
 from .decision import Outcome
 from .evolve import evolve
-from .freeze import digest
 from .joining import unknown_queue
 from .records import Departures, departures
 from .state import NEVER, QueueState, State
-from .vetting import Vetted, vet
-from .waves import Flight, Timetable
+from .vetting import Vetted, refused, vet
+from .waves import Flight, Recording, Timetable
+
+PART = 16_384
+"""Recording proposals with so many seats takes about as long as a join may have to wait."""
 
 
 class Step(msgspec.Struct, frozen=True, eq=False):
@@ -38,13 +40,17 @@ class Step(msgspec.Struct, frozen=True, eq=False):
     refusal: Refusal | None = None
     departures: tuple[Departures, ...] = ()
     """What left the state for the read tables."""
+    rest: cmd.FinishWave | None = None
+    """A large wave is recorded in parts: step this too, after whatever else waits by then."""
 
 
 class Engine:
     """The state, its waves, and the one way to move them on."""
 
-    def __init__(self, state: State | None = None, *, keep_ms: int = 60_000) -> None:
+    def __init__(self, state: State | None = None, *, keep_ms: int = 60_000, part: int = PART) -> None:
         self.state = State() if state is None else state
+        self.part = part
+        """Seats that the proposals of one event have at most."""
         self.keep_ms = keep_ms
         """How long finished tickets stay in the state."""
         self.timetables: dict[str, Timetable] = {}
@@ -77,7 +83,7 @@ class Engine:
         for name, queue in self.state.queues.items():
             timetable = self.timetable(name)
             flight = timetable.flight
-            if flight is not None and now_ms >= flight.deadline_ms:
+            if flight is not None and timetable.recording is None and now_ms >= flight.deadline_ms:
                 waited_ms = now_ms - flight.started_ms
                 events += (self._abandon(queue, flight, f"no plan came back within {waited_ms} ms", now_ms),)
             if timetable.due(queue, now_ms):
@@ -102,30 +108,41 @@ class Engine:
         flight = timetable.flight
         if flight is None or flight.wave != command.wave:
             return Step(refusal=Refusal(Reasons.WAVE_CLOSED, f"wave {command.wave} of {command.queue} is closed"))
+        recording = timetable.recording
+        if recording is not None and (command.plan is not recording.plan or command.first != recording.next):
+            return Step(refusal=Refusal(Reasons.WAVE_CLOSED, f"wave {command.wave} of {command.queue} has its plan"))
         if command.plan is None:
             return Step((self._abandon(queue, flight, command.failure or "the matcher failed", now_ms),))
-        vetted = vet(queue, flight, command.plan)
-        if isinstance(vetted, Refusal):
-            return Step((self._abandon(queue, flight, vetted.detail, now_ms),), refusal=vetted)
-        timetable.flight = None
+        if recording is None:
+            refusal = refused(queue, flight, command.plan)
+            if refusal is not None:
+                return Step((self._abandon(queue, flight, refusal.detail, now_ms),), refusal=refusal)
+            recording = timetable.recording = Recording(flight.snapshot, command.plan)
+        count = max(1, self.part // max(1, command.plan.rosters.shape[1]))
+        vetted = vet(queue, flight, recording, count)
+        recording.next += count
+        more = recording.next < len(command.plan.rosters)
+        recording.seated[vetted.rows] = True
+        recording.dropped += vetted.dropped
+        events: tuple[ev.Event, ...] = ()
+        if len(vetted.roster) or (not more and (recording.seated.any() or command.reads_misses)):
+            events = (_wave_finished(self.state, queue, flight, recording, vetted, more, now_ms),)
+            evolve(self.state, events[0])
+            recording.told = recording.dropped
+        if more:
+            return Step(events, rest=msgspec.structs.replace(command, first=recording.next))
+        timetable.flight = timetable.recording = None
         timetable.next_change_ms = NEVER if command.next_change_ms is None else command.next_change_ms
-        if vetted.dropped:
+        if recording.dropped:
             timetable.tried = -1
-        self._keep_reasons(command, flight, vetted)
-        unmatched = len(vetted.roster) == 0
-        if unmatched and not command.reads_misses:
-            return Step()
-        event = _wave_finished(self.state, queue, flight, vetted, now_ms)
-        evolve(self.state, event)
-        return Step((event,))
+        self._keep_reasons(queue, command.plan, flight, recording)
+        return Step(events)
 
-    def _keep_reasons(self, command: cmd.FinishWave, flight: Flight, vetted: Vetted) -> None:
-        assert command.plan is not None
-        reasons: Array = command.plan.reasons.copy()
-        seated = np.isin(flight.snapshot.ticket, vetted.roster) if len(vetted.roster) else np.zeros(len(reasons), bool)
-        reasons[(reasons == Reason.SEATED) & ~seated] = Reason.PLAN_OVERTAKEN
+    def _keep_reasons(self, queue: QueueState, plan: Plan, flight: Flight, recording: Recording) -> None:
+        reasons: Array = plan.reasons.copy()
+        reasons[(reasons == Reason.SEATED) & ~recording.seated] = Reason.PLAN_OVERTAKEN
         waits = reasons != Reason.SEATED
-        self._reasons[command.queue] = (flight.wave, flight.snapshot.ticket[waits], reasons[waits])
+        self._reasons[queue.spec.name] = (flight.wave, flight.snapshot.ticket[waits], reasons[waits])
 
     def reasons(self, queue: str) -> tuple[int, dict[int, Reason]]:
         """The last wave of a queue that came back, and why it left each of its waiting tickets waiting."""
@@ -139,7 +156,9 @@ class Engine:
         return Reason(int(reasons[place[0]])) if len(place) else None
 
 
-def _wave_finished(state: State, queue: QueueState, flight: Flight, vetted: Vetted, now_ms: int) -> ev.WaveFinished:
+def _wave_finished(
+    state: State, queue: QueueState, flight: Flight, recording: Recording, vetted: Vetted, more: bool, now_ms: int
+) -> ev.WaveFinished:
     spec = queue.spec
     timeout_ms = 0 if spec.ready_check is None else milliseconds(spec.ready_check.timeout_s)
     runs_ms = milliseconds(spec.match.runs_s)
@@ -149,9 +168,9 @@ def _wave_finished(state: State, queue: QueueState, flight: Flight, vetted: Vett
         wave=flight.wave,
         seed=flight.seed,
         started_ms=flight.started_ms,
-        digest=digest(flight.snapshot),
+        digest=recording.digest,
         waiting=len(flight.snapshot),
-        dropped=vetted.dropped,
+        dropped=recording.dropped - recording.told,
         first_proposal=state.next_proposal,
         roster=vetted.roster,
         team_of=vetted.team_of,
@@ -162,4 +181,5 @@ def _wave_finished(state: State, queue: QueueState, flight: Flight, vetted: Vett
         deadline_ms=now_ms + timeout_ms if timeout_ms else 0,
         ends_ms=now_ms + runs_ms if runs_ms and not timeout_ms else 0,
         details=vetted.details,
+        more=more,
     )

@@ -104,7 +104,7 @@ def _joined(state: State, event: ev.TicketsJoined) -> None:
         at = queue.ticket_slots.take_one(t)
         start = queue.player_blocks.take_one(queue.players, length)
         rows_at = slice(start, start + length)
-        owners = [event.first_ticket] * length
+        owners = np.full(length, event.first_ticket)
         state.tickets_at[event.first_ticket] = at | queue.index << 32
     else:
         tickets, size = np.arange(event.first_ticket, event.first_ticket + count), event.size.astype(np.int64)
@@ -112,8 +112,8 @@ def _joined(state: State, event: ev.TicketsJoined) -> None:
         slots = queue.ticket_slots.take(t, count)
         start = queue.player_blocks.take(queue.players, size)
         at, rows_at = run_of(slots), run_of(spans(start, size))
-        owners = np.repeat(tickets, size).tolist()
-        state.tickets_at.update(zip(tickets.tolist(), (slots | queue.index << 32).tolist(), strict=True))
+        owners = tickets if len(event.player) == count else np.repeat(tickets, size)
+        state.tickets_at.put(tickets, slots | queue.index << 32)
 
     queue.players.player[rows_at] = event.player
     queue.players.accepted[rows_at] = 0
@@ -146,18 +146,16 @@ def _joined(state: State, event: ev.TicketsJoined) -> None:
     queue.waiting += count
     queue.changed = state.sequence
     queue.next_expiry_ms = min(queue.next_expiry_ms, now + min(queue.ticket_ms, queue.heartbeat_ms))
-    players = event.player.tolist()
-    add_live(state, players, owners)
+    add_live(state, event.player, owners)
     if event.traits:
         rows = np.arange(queue.players.capacity)[rows_at].tolist()
         for name, brought in event.traits.items():
-            note_traits(queue, name, rows, owners, brought)
+            note_traits(queue, name, rows, owners.tolist(), brought)
     if queue.spec.door.activity_s:
-        see_active(queue, players, now)
+        see_active(queue, event.player, now)
     if state.claims:
-        for player, ticket in zip(players, owners, strict=True):
-            if player in state.claims:
-                suspend(state, ticket)
+        for ticket in owners[state.claims.find(event.player) >= 0].tolist():
+            suspend(state, ticket)
     if len(event.keys):
         for place, (high, low, fingerprint) in enumerate(event.keys.tolist()):
             if high or low:
@@ -180,7 +178,7 @@ def _seen(state: State, event: ev.TicketsSeen) -> None:
     queue.tickets.seen_ms[slots] = state.now_ms
     queue.tickets.dirty[slots] = True
     if queue.spec.door.activity_s:
-        see_active(queue, queue.players.player[queue.player_rows(slots)].tolist(), state.now_ms)
+        see_active(queue, queue.players.player[queue.player_rows(slots)], state.now_ms)
 
 
 def _touch(state: State, queue: QueueState, slots: Array) -> None:
@@ -210,66 +208,73 @@ def _gone(state: State, event: ev.TicketsGone) -> None:
 
 def _wave_finished(state: State, event: ev.WaveFinished) -> None:
     queue = state.queues[event.queue]
-    t, now = queue.tickets, state.now_ms
+    t = queue.tickets
     filled = event.roster >= 0
-    tickets = event.roster[filled]
-    count = len(event.roster)
-    numbers = event.first_proposal + np.arange(count)
-    per_ticket = np.repeat(numbers, filled.sum(axis=1))
-    slots = state.slots_of(tickets)
+    slots = state.slots_of(event.roster[filled])
+    _touch(state, queue, slots)
+    _count_wave(queue, event, len(slots))
+    if len(event.roster):
+        row = np.repeat(np.arange(len(filled)), np.count_nonzero(filled, axis=1))
+        t.proposal[slots] = event.first_proposal + row
+        _propose(state, queue, event, np.bincount(row, t.size[slots], len(filled)))
+        note_details(queue, event.first_proposal, event.details)
+        slots.sort()  # neighbours in memory: several times faster to write to
+        queue.players.accepted[queue.player_rows(slots)] = 0
+        if event.deadline_ms:
+            stop_clock(state, queue, slots)
+            t.status[slots] = PROPOSED
+            queue.waiting -= len(slots)
+            queue.next_lapse_ms = min(queue.next_lapse_ms, event.deadline_ms)
+            claim(state, queue, slots)
+        else:
+            _finish(state, queue, slots, MATCHED, Cause.NONE)
+            if event.ends_ms:
+                queue.next_end_ms = min(queue.next_end_ms, event.ends_ms)
+                claim(state, queue, slots)
+    if not event.more:
+        missed = (t.status == WAITING) & (t.suspended == 0) & (t.woke <= event.snapshot_sequence)
+        t.misses[missed] += 1
+        t.dirty[missed] = True
 
-    missed = (t.status == WAITING) & (t.suspended == 0) & (t.woke <= event.snapshot_sequence)
-    missed[slots] = False
-    t.misses[missed] += 1
-    t.dirty[missed] = True
+
+def _count_wave(queue: QueueState, event: ev.WaveFinished, seated: int) -> None:
+    """Note the queue's last wave; a wave in several events is counted up."""
+    goes_on = queue.last_wave.get("number") == event.wave
+    before = queue.last_wave if goes_on else {"proposals": 0, "seated": 0, "dropped": 0}
     queue.wave = event.wave
     queue.last_wave = {
         "number": event.wave,
         "started_ms": event.started_ms,
         "finished_ms": event.at_ms,
         "waiting": event.waiting,
-        "proposals": count,
-        "seated": len(tickets),
-        "dropped": event.dropped,
+        "proposals": before["proposals"] + len(event.roster),
+        "seated": before["seated"] + seated,
+        "dropped": before["dropped"] + event.dropped,
     }
-    _touch(state, queue, slots)
-    if not count:
-        return
-    t.proposal[slots] = per_ticket
-    note_details(queue, event.first_proposal, event.details)
-    player_rows = queue.player_rows(slots)
-    queue.players.accepted[player_rows] = 0
+
+
+def _propose(state: State, queue: QueueState, event: ev.WaveFinished, players: Array) -> None:
+    """Enter the proposals of a wave, with so many players each."""
     p = queue.proposals
-    rows = queue.proposal_slots.take(p, count)
-    width = event.roster.shape[1]
+    count, width = event.roster.shape
+    numbers = np.arange(event.first_proposal, event.first_proposal + count)
+    slots = queue.proposal_slots.take(p, count)
+    rows = run_of(slots)
     p.proposal[rows] = numbers
-    p.pending[rows] = np.bincount(per_ticket - event.first_proposal, t.size[slots], count)
+    p.standing[rows] = OPEN if event.deadline_ms else RUNNING if event.ends_ms else OVER
+    p.pending[rows] = players
     p.wave[rows] = event.wave
-    p.made_ms[rows] = now
+    p.made_ms[rows] = state.now_ms
     p.deadline_ms[rows] = event.deadline_ms
     p.ends_ms[rows] = event.ends_ms
-    p.over_ms[rows] = 0
+    p.over_ms[rows] = 0 if event.deadline_ms else state.now_ms
     p.cost[rows] = event.cost
     p.quality[rows] = event.quality
     p.roster[rows] = p.team_of[rows] = -1
     p.roster[rows, :width] = event.roster
     p.team_of[rows, :width] = event.team_of
-    state.proposals_at.update(zip(numbers.tolist(), (rows | queue.index << 32).tolist(), strict=True))
+    state.proposals_at.put(numbers, slots | queue.index << 32)
     state.next_proposal = event.first_proposal + count
-    if event.deadline_ms:
-        p.standing[rows] = OPEN
-        stop_clock(state, queue, slots)
-        t.status[slots] = PROPOSED
-        queue.waiting -= len(slots)
-        queue.next_lapse_ms = min(queue.next_lapse_ms, event.deadline_ms)
-        claim(state, queue, slots)
-    else:
-        p.over_ms[rows] = now
-        _finish(state, queue, slots, MATCHED, Cause.NONE)
-        p.standing[rows] = RUNNING if event.ends_ms else OVER
-        if event.ends_ms:
-            queue.next_end_ms = min(queue.next_end_ms, event.ends_ms)
-            claim(state, queue, slots)
 
 
 def _accepted(state: State, event: ev.Accepted) -> None:
@@ -307,7 +312,7 @@ def _match_made(state: State, event: ev.MatchMade) -> None:
 def _proposals_failed(state: State, event: ev.ProposalsFailed) -> None:
     queue = state.queues[event.queue]
     t = queue.tickets
-    rows = np.array([_proposal_place(state, number)[1] for number in event.proposal.tolist()], np.int64)
+    rows = state.rows_of(event.proposal)
     queue.proposals.standing[rows] = FAILED
     queue.proposals.over_ms[rows] = state.now_ms
     queue.next_forget_ms = min(queue.next_forget_ms, state.now_ms)
@@ -325,11 +330,10 @@ def _proposals_failed(state: State, event: ev.ProposalsFailed) -> None:
 
 def _matches_ended(state: State, event: ev.MatchesEnded) -> None:
     queue = state.queues[event.queue]
-    for number in event.proposal.tolist():
-        _, slot = _proposal_place(state, number)
-        queue.proposals.standing[slot] = OVER
-        tickets, _ = queue.roster(slot)
-        release(state, queue, state.slots_of(tickets))
+    rows = state.rows_of(event.proposal)
+    queue.proposals.standing[rows] = OVER
+    roster = queue.proposals.roster[rows]
+    release(state, queue, state.slots_of(roster[roster >= 0]))
     queue.next_forget_ms = 0
 
 
@@ -339,14 +343,14 @@ def _forgotten(state: State, event: ev.Forgotten) -> None:
     slots = state.slots_of(event.ticket)
     drop_digests(state, queue, slots)
     t.status[slots] = FREE
-    drop_notes(queue, queue.player_rows(slots).tolist(), event.proposal.tolist())
+    drop_notes(queue, queue.player_rows(slots).tolist(), event.proposal)
     queue.player_blocks.give(t.start[slots], t.size[slots])
     queue.ticket_slots.give(slots)
-    for ticket in event.ticket.tolist():
-        del state.tickets_at[ticket]
-    rows = [state.proposals_at.pop(number) & 0xFFFFFFFF for number in event.proposal.tolist()]
+    state.tickets_at.drop(event.ticket)
+    rows = state.rows_of(event.proposal)
+    state.proposals_at.drop(event.proposal)
     queue.proposals.standing[rows] = 0
-    queue.proposal_slots.give(np.array(rows, np.int64))
+    queue.proposal_slots.give(rows)
     if len(queue.groups) > _GROUPS_KEPT:
         used = set(t.group[t.status != FREE].tolist())
         queue.groups = {group: code for group, code in queue.groups.items() if code in used}

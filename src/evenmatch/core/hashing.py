@@ -17,16 +17,16 @@ import numpy as np
 
 from evenmatch.domain.arrays import Array
 from evenmatch.domain.queue import QueueSpec
+from evenmatch.numerics.digests import fold
 
+from .notes import settle_details
 from .state import FREE, QueueState, State
 
 _MASK64 = 2**64 - 1
 _MASK128 = 2**128 - 1
-_LANES = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD1B54A32D192ED03))
-_MULTIPLY_1 = np.uint64(0xBF58476D1CE4E5B9)
-_MULTIPLY_2 = np.uint64(0x94D049BB133111EB)
-_SHIFT_1, _SHIFT_2, _SHIFT_3 = np.uint64(30), np.uint64(27), np.uint64(31)
+_LANES = (0x9E3779B97F4A7C15 - 2**64, 0xD1B54A32D192ED03 - 2**64)
 
+_LISTED = 1_000
 _HASHED = [
     "ticket",
     "status",
@@ -60,25 +60,18 @@ _PROPOSALS_HASHED = [
 ]
 
 
-def _mix(x: Array) -> Array:
-    x = (x ^ (x >> _SHIFT_1)) * _MULTIPLY_1
-    x = (x ^ (x >> _SHIFT_2)) * _MULTIPLY_2
-    mixed: Array = x ^ (x >> _SHIFT_3)
-    return mixed
-
-
 def _bits(column: Array) -> Array:
     if column.dtype == np.float64:
-        return column.view(np.uint64)
-    return column.astype(np.int64).view(np.uint64)
+        column = column.view(np.int64)
+    return np.ascontiguousarray(column, np.int64)
 
 
-def _fold(columns: list[Array], lane: np.uint64) -> Array:
+def _fold(columns: list[Array], lane: int) -> Array:
     """uint64[n]: one digest a row, sensitive to value and column."""
     digest = np.full(len(columns[0]), lane)
     for column in columns:
-        digest = _mix((digest ^ _bits(column)) + lane)
-    return digest
+        fold(digest, _bits(column), lane)
+    return digest.view(np.uint64)
 
 
 def _ticket_digests(queue: QueueState, slots: Array) -> list[Array]:
@@ -87,7 +80,8 @@ def _ticket_digests(queue: QueueState, slots: Array) -> list[Array]:
     rows = queue.player_rows(slots)
     first = np.cumsum(size) - size
     place = np.arange(len(rows)) - np.repeat(first, size)
-    facts = [getattr(queue.players, name)[rows] for name in sorted(queue.players.names)]
+    facts = [_bits(getattr(queue.players, name)[rows]) for name in sorted(queue.players.names)]
+    columns = [_bits(column) for column in columns]
     lanes = []
     for lane in _LANES:
         party = np.add.reduceat(_fold([place, *facts], lane), first)
@@ -95,16 +89,26 @@ def _ticket_digests(queue: QueueState, slots: Array) -> list[Array]:
     return lanes
 
 
-def _refresh(state: State, queue: QueueState) -> None:
+def settle(state: State, most: int) -> bool:
+    """Digest so many changed tickets; True = none is left, and asking for the hash costs little."""
+    for queue in state.by_index:
+        if most > 0:
+            most -= _refresh(state, queue, most)
+    return most > 0
+
+
+def _refresh(state: State, queue: QueueState, most: int | None = None) -> int:
+    """Digest the tickets that changed, `most` of them at most; how many there were."""
     t = queue.tickets
-    slots = np.flatnonzero(t.dirty)
+    slots = np.flatnonzero(t.dirty[: t.used])[:most]
     if not len(slots):
-        return
+        return 0
     high, low = _ticket_digests(queue, slots)
     state.tickets_sum_high += int((high - t.digest_high[slots]).sum())
     state.tickets_sum_low += int((low - t.digest_low[slots]).sum())
     t.digest_high[slots], t.digest_low[slots] = high, low
     t.dirty[slots] = False
+    return len(slots)
 
 
 def drop_digests(state: State, queue: QueueState, slots: Array) -> None:
@@ -143,6 +147,16 @@ def _proposals_sum(queue: QueueState) -> list[int]:
     return total
 
 
+def _active(queue: QueueState) -> list[Any]:
+    """Who was seen lately: in full where they are few, digested where they are many."""
+    entries = queue.active.entries
+    if len(entries) <= _LISTED:
+        listed: list[Any] = entries.tolist()
+        return listed
+    columns = [np.arange(len(entries)), entries[:, 0], entries[:, 1]]
+    return [int(_fold(columns, lane).sum(dtype=np.uint64)) for lane in _LANES]
+
+
 def _told(spec: QueueSpec) -> dict[str, Any]:
     """The rules that differ from the defaults: a rule that is added later does not change the hash of old journals."""
     defaults = QueueSpec(spec.name)
@@ -153,6 +167,7 @@ def state_hash(state: State) -> str:
     """32 hexadecimal digits that stand for the whole state."""
     for queue in state.by_index:
         _refresh(state, queue)
+        settle_details(queue)
     parts = [
         state.sequence,
         state.now_ms,
@@ -164,7 +179,7 @@ def state_hash(state: State) -> str:
         [
             [
                 *(_told(q.spec), q.version, q.wave, q.last_wave, q.waiting, sorted(q.groups.items())),
-                *(*_proposals_sum(q), str(q.notes_sum & _MASK128), list(q.active.items())),
+                *(*_proposals_sum(q), str(q.notes_sum & _MASK128), _active(q)),
             ]
             for q in state.by_index
         ],

@@ -16,6 +16,7 @@ from evenmatch.domain.ticket import Cause
 
 from .decision import Decision
 from .state import FAILED, OPEN, QueueState, State
+from .tables import lowest
 
 
 def _member(state: State, proposal: int, player: int) -> tuple[QueueState, int, int] | Refusal:
@@ -90,8 +91,8 @@ def decline(state: State, proposal: int, player: int, now_ms: int) -> Decision |
     return Decision((_failed(state, queue, Cause.DECLINED, np.array([proposal]), tickets, blamed, now_ms),))
 
 
-def lapse(state: State, queue: QueueState, now_ms: int) -> tuple[ProposalsFailed | None, int | None]:
-    """The ready checks whose time is over, as one event, and when the next one will be."""
+def lapse(state: State, queue: QueueState, now_ms: int, most: int) -> tuple[ProposalsFailed | None, int | None]:
+    """The ready checks whose time is over, `most` of them at most, as one event, and when the next one will be."""
     p = queue.proposals
     is_open = p.standing == OPEN
     due = np.flatnonzero(is_open & (p.deadline_ms <= now_ms))
@@ -99,7 +100,9 @@ def lapse(state: State, queue: QueueState, now_ms: int) -> tuple[ProposalsFailed
     next_ms = int(later.min()) if len(later) else None
     if not len(due):
         return None, next_ms
-    due = due[np.argsort(p.proposal[due])]
+    if len(due) > most:
+        next_ms = now_ms
+    due = lowest(due, p.proposal[due], most)
     roster = p.roster[due]
     tickets: Array = roster[roster >= 0]
     slots = state.slots_of(tickets)

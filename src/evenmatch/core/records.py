@@ -1,18 +1,35 @@
 """A ticket or match as a record of plain values: for answers while it is in the state, for the read table after.
 
-Records speak of players by number, like events; whoever shows one looks the names up.
+Records speak of players by number, like events; whoever shows one looks the names up. They are made many at a time,
+for thousands leave the state in one tick.
 """
 
-import math
+from itertools import islice
 from typing import Any
 
 import msgspec
 import numpy as np
 
+from evenmatch.domain.arrays import Array
 from evenmatch.domain.events import Forgotten
+from evenmatch.domain.match import in_names
 from evenmatch.domain.ticket import Cause, Status
 
-from .state import FAILED, OPEN, OVER, PLAYER_COLUMNS, RUNNING, QueueState, State
+from .notes import details_of
+from .state import (
+    FAILED,
+    MATCHED,
+    OPEN,
+    OVER,
+    PLAYER_COLUMNS,
+    PROPOSED,
+    RUNNING,
+    WAITING,
+    QueueState,
+    State,
+)
+
+_STANDINGS = {OPEN: "open", RUNNING: "running", OVER: "over", FAILED: "failed"}
 
 
 class Departures(msgspec.Struct, frozen=True):
@@ -24,10 +41,11 @@ class Departures(msgspec.Struct, frozen=True):
 
 def departures(state: State, event: Forgotten) -> Departures:
     """The records of what an event is about to remove."""
-    tickets = [(ticket, ticket_record(state, ticket, event.at_ms)) for ticket in event.ticket.tolist()]
-    matches = [(match, match_record(state, match)) for match in event.proposal.tolist()]
+    queue = state.queues[event.queue]
+    tickets = _tickets(queue, state.slots_of(event.ticket), event.at_ms)
+    matches = zip(event.proposal.tolist(), _matches(state, queue, state.rows_of(event.proposal)), strict=True)
     return Departures(
-        [(number, record) for number, record in tickets if record is not None],
+        list(zip(event.ticket.tolist(), tickets, strict=True)),
         [(number, record) for number, record in matches if record is not None],
     )
 
@@ -35,78 +53,117 @@ def departures(state: State, event: Forgotten) -> Departures:
 def ticket_record(state: State, ticket: int, now_ms: int) -> dict[str, Any] | None:
     """All that is known of a ticket that is in the state."""
     found = state.find_ticket(ticket)
-    if found is None:
-        return None
-    queue, slot = found
+    return None if found is None else _tickets(found[0], np.array([found[1]]), now_ms)[0]
+
+
+def _tickets(queue: QueueState, slots: Array, now_ms: int) -> list[dict[str, Any]]:
     t = queue.tickets
-    status = Status(int(t.status[slot]))
-    number = int(t.proposal[slot])
-    return {
-        "queue": queue.spec.name,
-        "status": status.word,
-        "cause": Cause(int(t.cause[slot])).word if t.cause[slot] else None,
-        "joined_ms": int(t.joined_ms[slot]),
-        "waited_ms": int(queue.waited_ms(np.array([slot]), now_ms)[0]),
-        "misses": int(t.misses[slot]),
-        "suspended": bool(t.suspended[slot]) and status is Status.WAITING,
-        "sequence": int(t.sequence[slot]),
-        "players": _players(queue, slot),
-        "proposal": number if status is Status.PROPOSED else None,
-        "match": number if status is Status.MATCHED else None,
-    }
-
-
-def _players(queue: QueueState, slot: int) -> list[dict[str, Any]]:
-    facts = [name for name in queue.players.names if name not in PLAYER_COLUMNS]
-    players = []
-    for row in queue.player_rows(np.array([slot])).tolist():
-        values = {name: float(getattr(queue.players, name)[row]) for name in facts}
-        players.append(
-            {"player": int(queue.players.player[row])}
-            | {name: None if math.isnan(value) else value for name, value in values.items()}
-            | {name: kept[row][1] for name, kept in queue.traits.items() if row in kept}
+    columns = (t.status, t.cause, t.joined_ms, t.misses, t.suspended, t.sequence, t.proposal)
+    waited, parties = queue.waited_ms(slots, now_ms).tolist(), _parties(queue, slots)
+    return [
+        {
+            "queue": queue.spec.name,
+            "status": Status(status).word,
+            "cause": Cause(cause).word if cause else None,
+            "joined_ms": joined_ms,
+            "waited_ms": waited_ms,
+            "misses": misses,
+            "suspended": bool(suspended) and status == WAITING,
+            "sequence": sequence,
+            "players": players,
+            "proposal": number if status == PROPOSED else None,
+            "match": number if status == MATCHED else None,
+        }
+        for status, cause, joined_ms, misses, suspended, sequence, number, waited_ms, players in zip(
+            *(column[slots].tolist() for column in columns), waited, parties, strict=True
         )
-    return players
+    ]
+
+
+def _parties(queue: QueueState, slots: Array) -> list[list[dict[str, Any]]]:
+    """The players of each ticket."""
+    rows = queue.player_rows(slots)
+    names = [name for name in queue.players.names if name not in PLAYER_COLUMNS]
+    facts = [getattr(queue.players, name)[rows] for name in names]
+    values = [_or_none(fact) for fact in facts]
+    numbers = queue.players.player[rows].tolist()
+    players = [dict(zip(("player", *names), told, strict=True)) for told in zip(numbers, *values, strict=True)]
+    for name, kept in queue.traits.items():
+        for player, row in zip(players, rows.tolist(), strict=True):
+            if row in kept:
+                player[name] = kept[row][1]
+    left = iter(players)
+    return [list(islice(left, size)) for size in queue.tickets.size[slots].tolist()]
+
+
+def _or_none(column: Array) -> list[float | None]:
+    """The values of a column, None for NaN."""
+    values: list[float | None] = column.tolist()
+    for place in np.flatnonzero(np.isnan(column)).tolist():
+        values[place] = None
+    return values
 
 
 def proposal_record(state: State, proposal: int) -> dict[str, Any] | None:
     """All that is known of a proposal or match that is in the state; `players` stand team by team."""
     found = state.find_proposal(proposal)
-    if found is None:
-        return None
-    queue, slot = found
+    return None if found is None else _proposals(state, found[0], np.array([found[1]]))[0]
+
+
+def _proposals(state: State, queue: QueueState, rows: Array) -> list[dict[str, Any]]:
     p = queue.proposals
-    tickets, team_of = queue.roster(slot)
-    record: dict[str, Any] = {
-        "queue": queue.spec.name,
-        "wave": int(p.wave[slot]),
-        "made_ms": int(p.made_ms[slot]),
-        "deadline_ms": int(p.deadline_ms[slot]) or None,
-        "pending": int(p.pending[slot]),
-        "standing": {OPEN: "open", RUNNING: "running", OVER: "over", FAILED: "failed"}[int(p.standing[slot])],
-        "cost": float(p.cost[slot]),
-        "quality": None if math.isnan(p.quality[slot]) else float(p.quality[slot]),
-    }
-    if proposal in queue.details:
-        record["details"] = queue.details[proposal]
-    if p.standing[slot] != FAILED:  # the tickets of a failed one go their own ways
-        slots = state.slots_of(tickets)
-        record["teams"] = [
-            [
-                {"ticket": int(queue.tickets.ticket[s]), "players": _players(queue, s)}
-                for s, team in zip(slots.tolist(), team_of.tolist(), strict=True)
-                if team == wanted
-            ]
-            for wanted in range(max(team_of.tolist()) + 1)
-        ]
-    return record
+    columns = (p.proposal, p.wave, p.made_ms, p.deadline_ms, p.pending, p.standing, p.cost)
+    quality = _or_none(p.quality[rows])
+    records = []
+    for number, wave, made_ms, deadline_ms, pending, standing, cost, even, teams in zip(
+        *(column[rows].tolist() for column in columns), quality, _teams(state, queue, rows), strict=True
+    ):
+        record: dict[str, Any] = {
+            "queue": queue.spec.name,
+            "wave": wave,
+            "made_ms": made_ms,
+            "deadline_ms": deadline_ms or None,
+            "pending": pending,
+            "standing": _STANDINGS[standing],
+            "cost": cost,
+            "quality": even,
+        }
+        details = details_of(queue, number)
+        if details:
+            record["details"] = in_names(details, int)
+        if standing != FAILED:
+            record["teams"] = teams
+        records.append(record)
+    return records
+
+
+def _teams(state: State, queue: QueueState, rows: Array) -> list[list[list[dict[str, Any]]]]:
+    """The tickets of each proposal, team by team; none of a failed one, whose tickets go their own ways."""
+    p = queue.proposals
+    roster, team_of = p.roster[rows], p.team_of[rows]
+    filled = (roster >= 0) & (p.standing[rows] != FAILED)[:, None]
+    tickets = roster[filled]
+    parties = _parties(queue, state.slots_of(tickets))
+    seats = zip(tickets.tolist(), team_of[filled].tolist(), parties, strict=True)
+    found: list[list[list[dict[str, Any]]]] = []
+    for count in np.count_nonzero(filled, axis=1).tolist():
+        told = list(islice(seats, count))
+        teams: list[list[dict[str, Any]]] = [[] for _ in range(max((team for _, team, _ in told), default=-1) + 1)]
+        for ticket, team, players in told:
+            teams[team].append({"ticket": ticket, "players": players})
+        found.append(teams)
+    return found
 
 
 def match_record(state: State, match: int) -> dict[str, Any] | None:
     """All that is known of a match that is in the state; None for a proposal that is not one."""
-    record = proposal_record(state, match)
-    if record is None or record["standing"] in ("open", "failed"):
-        return None
     found = state.find_proposal(match)
-    assert found is not None
-    return record | {"made_ms": int(found[0].proposals.over_ms[found[1]])}
+    return None if found is None else _matches(state, found[0], np.array([found[1]]))[0]
+
+
+def _matches(state: State, queue: QueueState, rows: Array) -> list[dict[str, Any] | None]:
+    made_ms = queue.proposals.over_ms[rows].tolist()
+    return [
+        None if record["standing"] in ("open", "failed") else record | {"made_ms": when}
+        for record, when in zip(_proposals(state, queue, rows), made_ms, strict=True)
+    ]

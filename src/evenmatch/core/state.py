@@ -11,7 +11,7 @@
 Only `evolve` changes it. Two times say how long a ticket has waited: while it waits, `now - since_ms`; while its clock
 stands still (proposed, suspended, finished), `waited_ms`.
 
-The dictionaries can be rebuilt from the columns, so a checkpoint holds columns and counters only.
+The mappings by number (`paged`) can be rebuilt from the columns, so a checkpoint holds columns and counters only.
 """
 
 from typing import Any
@@ -20,8 +20,11 @@ import numpy as np
 
 from evenmatch.domain.arrays import Array
 from evenmatch.domain.queue import QueueSpec, milliseconds
+from evenmatch.domain.table import Table
 from evenmatch.domain.ticket import FACTS, Status
 
+from .active import Active
+from .paged import Paged
 from .tables import Blocks, Columns, Slots, spans
 
 TICKET_COLUMNS = {
@@ -72,6 +75,23 @@ OPEN, RUNNING, OVER, FAILED = 1, 2, 3, 4
 NEVER = 2**62
 """A time that does not come."""
 
+_LONG_PAGES, _SHORT_PAGES = 12, 6
+_FEW = 24
+"""Up to so many numbers are looked up faster one by one."""
+
+
+class Told:
+    """What a matcher said of the proposals of one event."""
+
+    __slots__ = ("details", "digest", "first", "left")
+
+    def __init__(self, first: int, details: Table, left: int, digest: int | None = None) -> None:
+        self.first, self.details = first, details
+        self.left = left
+        """Proposals of it that are in the state; the table goes with the last of them."""
+        self.digest = digest
+        """Its part in the sum of digests; None = not asked for yet."""
+
 
 class QueueState:
     """One queue: its rules and its tickets."""
@@ -92,12 +112,12 @@ class QueueState:
         self.next_group = 0
         self.traits: dict[str, dict[int, Any]] = {}
         """Trait -> player's row -> value, of those who bring one."""
-        self.details: dict[int, dict[str, Any]] = {}
-        """Proposal -> what the matcher said of it."""
+        self.details: list[Told] = []
+        """What the matcher said of its proposals, wave by wave."""
         self.notes_sum = 0
         """Digest of traits and details, kept up to date."""
-        self.active: dict[int, int] = {}
-        """Player -> when last seen, the longest unseen first; kept where the matcher counts active players."""
+        self.active = Active()
+        """Who was seen lately; kept where the matcher counts active players."""
         self.tickets = Columns(TICKET_COLUMNS)
         self.ticket_slots = Slots()
         self.players = Columns(PLAYER_COLUMNS | dict.fromkeys(FACTS, "f8"))
@@ -151,11 +171,11 @@ class State:
         self.next_proposal = 1
         self.queues: dict[str, QueueState] = {}
         self.by_index: list[QueueState] = []
-        self.tickets_at: dict[int, int] = {}
-        self.proposals_at: dict[int, int] = {}
-        self.live: dict[int, int] = {}
+        self.tickets_at = Paged(_LONG_PAGES)
+        self.proposals_at = Paged(_LONG_PAGES)
+        self.live = Paged(_SHORT_PAGES)
         self.several: dict[int, tuple[int, ...]] = {}
-        self.claims: dict[int, int] = {}
+        self.claims = Paged(_SHORT_PAGES)
         self.keys: dict[int, tuple[int, int, int]] = {}
         """key -> (ticket, fingerprint, when), oldest first"""
         self.keys_sum = 0
@@ -181,8 +201,11 @@ class State:
 
     def slots_of(self, tickets: Array) -> Array:
         """int64: the slots of tickets of one queue, all in the state."""
-        at = self.tickets_at
-        return np.fromiter((at[t] & 0xFFFFFFFF for t in tickets.tolist()), np.int64, len(tickets))
+        return _slots(self.tickets_at, tickets)
+
+    def rows_of(self, proposals: Array) -> Array:
+        """int64: the slots of proposals of one queue, all in the state."""
+        return _slots(self.proposals_at, proposals)
 
     def live_tickets(self, player: int) -> tuple[int, ...]:
         """A player's unfinished tickets, over all queues."""
@@ -191,3 +214,13 @@ class State:
             return many
         one = self.live.get(player)
         return () if one is None else (one,)
+
+
+def _slots(places: Paged, numbers: Array) -> Array:
+    if len(numbers) <= _FEW:
+        return np.array([places[number] & 0xFFFFFFFF for number in numbers.tolist()], np.int64)
+    found = places.find(numbers)
+    if int(found.min()) < 0:
+        raise KeyError(f"{int(numbers[found.argmin()])} is not in the state")
+    slots: Array = found & 0xFFFFFFFF
+    return slots

@@ -87,30 +87,47 @@ class Columns:
 
 
 class Slots:
-    """Which rows of a table are free."""
+    """Which rows of a table are free: a pile, the last returned on top."""
 
-    def __init__(self) -> None:
-        self.free: list[int] = []
+    def __init__(self, free: Array | None = None) -> None:
+        self._pile = np.empty(0, np.int64) if free is None else free.astype(np.int64)
+        self._count = len(self._pile)
+
+    def __len__(self) -> int:
+        return self._count
+
+    @property
+    def free(self) -> Array:
+        """int64: the free slots, those on top last."""
+        return self._pile[: self._count]
 
     def take(self, columns: Columns, count: int) -> Array:
         """int64[count]: slots to use, the freed ones first."""
-        reused = min(count, len(self.free))
         taken = np.empty(count, np.int64)
-        if reused:
-            taken[:reused] = self.free[len(self.free) - reused :]
-            del self.free[len(self.free) - reused :]
+        reused = min(count, self._count)
+        self._count -= reused
+        taken[:reused] = self._pile[self._count : self._count + reused][::-1]
         if reused < count:
             first = columns.extend(count - reused)
             taken[reused:] = np.arange(first, first + count - reused)
         return taken
 
-    def take_one(self, columns: Columns) -> int:
-        """One slot to use."""
-        return self.free.pop() if self.free else columns.extend(1)
+    def take_one(self, columns: Columns, length: int = 1) -> int:
+        """One slot to use; where none is free, the first of `length` fresh rows."""
+        if not self._count:
+            return columns.extend(length)
+        self._count -= 1
+        return int(self._pile.item(self._count))
 
     def give(self, slots: Array) -> None:
-        """Return slots."""
-        self.free.extend(slots.tolist())
+        """Return slots. They are handed out again in ascending order: what comes together stands together in memory."""
+        end = self._count + len(slots)
+        if end > len(self._pile):
+            pile = np.empty(max(end, 2 * len(self._pile)), np.int64)
+            pile[: self._count] = self.free
+            self._pile = pile
+        self._pile[self._count : end] = np.sort(slots)[::-1]
+        self._count = end
 
 
 class Blocks:
@@ -133,11 +150,11 @@ class Blocks:
     def take_one(self, columns: Columns, length: int) -> int:
         """The first row of a run of this length."""
         slots = self.free.get(length)
-        return slots.free.pop() if slots is not None and slots.free else columns.extend(length)
+        return columns.extend(length) if slots is None else slots.take_one(columns, length)
 
     def _take(self, columns: Columns, length: int, count: int) -> Array:
         slots = self.free.get(length)
-        reused = min(count, len(slots.free)) if slots is not None else 0
+        reused = min(count, len(slots)) if slots is not None else 0
         start = np.empty(count, np.int64)
         if slots is not None and reused:
             start[:reused] = slots.take(columns, reused)
@@ -173,3 +190,12 @@ def spans(start: Array, size: Array) -> Array:
     ends = np.cumsum(size)
     rows: Array = np.arange(ends[-1]) + np.repeat(start - (ends - size), size)
     return rows
+
+
+def lowest(slots: Array, numbers: Array, most: int) -> Array:
+    """The slots with the lowest numbers, `most` of them at most, in the order of their numbers."""
+    if len(slots) > most:
+        chosen = np.argpartition(numbers, most)[:most]
+        slots, numbers = slots[chosen], numbers[chosen]
+    chosen_slots: Array = slots[np.argsort(numbers)]
+    return chosen_slots

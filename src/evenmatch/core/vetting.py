@@ -7,21 +7,23 @@ Two questions, both answered for all proposals at once:
 2. Does it still hold? While the matcher thought, tickets may have left, expired, or been suspended by a proposal in
    another queue (I11). A proposal with such a ticket is dropped; its other tickets simply wait on. So is every
    proposal when the queue was given another format meanwhile (I5).
-"""
 
-from typing import Any
+The first is asked once, the second of each part of the plan just before it is recorded: a large wave is recorded in
+several events, so that nobody who joins waits for all of it.
+"""
 
 import msgspec
 import numpy as np
 
 from evenmatch.domain.arrays import Array
-from evenmatch.domain.match import Plan, in_names
+from evenmatch.domain.match import Plan, in_plain
 from evenmatch.domain.refusals import Reasons, Refusal
+from evenmatch.domain.table import Choice, Table
 from evenmatch.numerics import plan_check
-from evenmatch.numerics.quality import evenness, match_quality, rating_totals, team_means
+from evenmatch.numerics.quality import evenness, match_quality, team_means
 
 from .state import WAITING, QueueState
-from .waves import Flight
+from .waves import Flight, Recording
 
 
 class Vetted(msgspec.Struct, frozen=True, eq=False):
@@ -34,48 +36,56 @@ class Vetted(msgspec.Struct, frozen=True, eq=False):
     team_of: Array
     cost: Array
     quality: Array
-    details: tuple[dict[str, Any], ...]
+    details: Table
+    rows: Array
+    """int64: the rows of the snapshot that are in them"""
     dropped: int
 
 
-def vet(queue: QueueState, flight: Flight, plan: Plan) -> Vetted | Refusal:
-    """Check a plan against the snapshot it was made for, then against the queue as it is now."""
+def refused(queue: QueueState, flight: Flight, plan: Plan) -> Refusal | None:
+    """Check a plan against the snapshot it was made for."""
     wrong = _broken(flight, plan)
-    if wrong is not None:
-        return Refusal(Reasons.BAD_PLAN, f"wave {flight.wave} of {queue.spec.name}: {wrong}")
-    t = queue.tickets
-    rows = plan.rosters.astype(np.int64)
+    if wrong is None:
+        return None
+    return Refusal(Reasons.BAD_PLAN, f"wave {flight.wave} of {queue.spec.name}: {wrong}")
+
+
+def vet(queue: QueueState, flight: Flight, recording: Recording, count: int) -> Vetted:
+    """Check the next `count` matches of a plan against the queue as it is now."""
+    t, plan = queue.tickets, recording.plan
+    part = slice(recording.next, recording.next + count)
+    rows, team_of = plan.rosters[part].astype(np.int64), plan.team_of[part]
     filled = rows >= 0
     slots = np.where(filled, flight.slots[rows], -1)
     tickets = np.where(filled, flight.snapshot.ticket[rows], -1)
     here = (t.ticket[slots] == tickets) & (t.status[slots] == WAITING) & (t.suspended[slots] == 0)
     snapshot = flight.snapshot
     holds = (here | ~filled).all(axis=1) & (snapshot.format == queue.spec.format)
-    means = team_means(rows[holds], plan.team_of[holds], rating_totals(snapshot), snapshot.size, snapshot.format.teams)
-    details = _details(plan, holds)
+    kept = slice(None) if holds.all() else holds
+    rows, tickets, slots, team_of = rows[kept], tickets[kept], slots[kept], team_of[kept]
+    details = plan.match_details
+    if len(details):
+        details = in_plain(details[np.arange(len(plan.rosters))[part][kept]])
+    seated = rows[rows >= 0]
     return Vetted(
-        roster=tickets[holds],
-        slots=slots[holds],
-        team_of=plan.team_of[holds],
-        cost=plan.cost[holds].astype(np.float64),
-        quality=_quality(details, means),
+        roster=tickets,
+        slots=slots,
+        team_of=team_of,
+        cost=plan.cost[part][kept].astype(np.float64),
+        quality=_quality(details, recording, rows, team_of),
         details=details,
-        dropped=int((~holds).sum()),
+        rows=seated,
+        dropped=len(holds) - len(rows),
     )
 
 
-def _details(plan: Plan, holds: Array) -> tuple[dict[str, Any], ...]:
-    """What the matcher says of the matches that hold, as the journal can keep it; empty = nothing."""
-    if not any(plan.match_details):
-        return ()
-    return tuple(in_names(told, int) for told, kept in zip(plan.match_details, holds.tolist(), strict=True) if kept)
-
-
-def _quality(details: tuple[dict[str, Any], ...], means: Array) -> Array:
+def _quality(details: Table, recording: Recording, rows: Array, team_of: Array) -> Array:
     """By the gap that the matcher tells of a match (of sides, say), else by the teams' mean ratings."""
-    if details and all("gap" in told for told in details):
-        return evenness(np.array([told["gap"] for told in details], np.float64))
-    return match_quality(means)
+    gap = details.columns.get("gap")
+    if gap is None or isinstance(gap, Table) or not len(details):
+        teams = recording.snapshot.format.teams
+        return match_quality(team_means(rows, team_of, recording.rating_total, recording.size, teams))
+    return evenness(np.array(gap.tolist() if isinstance(gap, Choice) else gap, np.float64))
 
 
 def _broken(flight: Flight, plan: Plan) -> str | None:

@@ -1,21 +1,27 @@
 """When a queue is tried, and which of its waves is in flight.
 
-A wave exists in memory only until its plan comes back: what is recorded is its result, in one event. A crash in
-between loses nothing, for nobody was told; the next wave sees the same tickets. So a wave that changes nothing writes
-nothing, and one whose snapshot would be what the last matcher saw is not run at all, unless the matcher said that time
-alone would change its answer by now.
+A wave exists in memory only until its plan comes back: what is recorded is its result. A crash in between loses
+nothing, for nobody was told; the next wave sees the same tickets. A large plan is recorded in several events; a crash
+between them loses the proposals that were not recorded yet, of which nobody was told either.
+
+So a wave that changes nothing writes nothing, and one whose snapshot would be what the last matcher saw is not run at
+all, unless the matcher said that time alone would change its answer by now.
 """
 
 import hashlib
+from functools import cached_property
 
 import msgspec
+import numpy as np
 
 from evenmatch.domain.arrays import Array
 from evenmatch.domain.effects import RunMatcher
+from evenmatch.domain.match import Plan
 from evenmatch.domain.queue import milliseconds
 from evenmatch.domain.snapshot import Snapshot
+from evenmatch.numerics.quality import rating_totals
 
-from .freeze import freeze
+from .freeze import digest, freeze
 from .state import NEVER, QueueState, State
 
 
@@ -33,11 +39,43 @@ class Flight(msgspec.Struct, frozen=True, eq=False):
     """The journal's sequence when the snapshot was taken."""
 
 
+class Recording:
+    """A wave whose plan is being recorded, part by part: what every part needs, and what has come of it so far."""
+
+    def __init__(self, snapshot: Snapshot, plan: Plan) -> None:
+        self.snapshot, self.plan = snapshot, plan
+        self.next = 0
+        """The first match of the plan that has not been looked at."""
+        self.seated = np.zeros(len(snapshot), bool)
+        """Rows of the snapshot that are in a proposal."""
+        self.dropped = 0
+        """Proposals that no longer held."""
+        self.told = 0
+        """Those of them that an event has told of."""
+
+    @cached_property
+    def digest(self) -> int:
+        """Of the snapshot."""
+        return digest(self.snapshot)
+
+    @cached_property
+    def size(self) -> Array:
+        """int64[n]: players in each ticket."""
+        return self.snapshot.size
+
+    @cached_property
+    def rating_total(self) -> Array:
+        """float64[n]: the sum of each ticket's ratings."""
+        return rating_totals(self.snapshot)
+
+
 class Timetable:
     """The waves of one queue: the one in flight, and when the next is due."""
 
     def __init__(self) -> None:
         self.flight: Flight | None = None
+        self.recording: Recording | None = None
+        """Of the wave in flight, once its plan is back."""
         self.wave = 0
         """The last wave that was run; every one has its own number, so that a plan can't be taken for another's."""
         self.next_wave_ms = 0

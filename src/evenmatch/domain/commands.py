@@ -59,6 +59,8 @@ class FinishWave(msgspec.Struct, frozen=True, eq=False):
     """The matcher's answer depends on misses, so their rise must be recorded even when nobody is matched."""
     next_change_ms: int | None = None
     """When time alone will change the matcher's answer; None = never."""
+    first: int = 0
+    """Matches of the plan before this one are recorded already."""
 
 
 class Accept(msgspec.Struct, frozen=True):

@@ -14,6 +14,7 @@ import msgspec
 
 from evenmatch.domain.arrays import NONE, Array
 from evenmatch.domain.queue import QueueSpec
+from evenmatch.domain.table import Table
 
 
 class QueueOpened(msgspec.Struct, frozen=True, tag="queue_opened", eq=False):
@@ -96,8 +97,10 @@ class WaveFinished(msgspec.Struct, frozen=True, tag="wave_finished", eq=False):
     """When the ready check lapses; 0 = there is none, and the proposals are matches at once."""
     ends_ms: int
     """When those matches are over for I11; 0 = at once."""
-    details: tuple[dict[str, Any], ...] = ()
+    details: Table = Table()
     """What the matcher says of each proposal; empty = nothing."""
+    more: bool = False
+    """A large wave is several events: more of this one follows. Who waits on has missed it when the last has come."""
 
 
 class WaveAbandoned(msgspec.Struct, frozen=True, tag="wave_abandoned", eq=False):

@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from evenmatch.domain.arrays import Array
-from evenmatch.domain.table import Table
+from evenmatch.domain.table import Choice, Column, Table
 
 
 class Reason(IntEnum):
@@ -89,6 +89,23 @@ _TICKET_KEYS: Final = frozenset(
     {"ticket", "tickets", "leader", "leaders", "members", "anchor", "added", "lead", "follow"}
 )
 """Keys of details and traces whose values are ticket numbers; `sides` and `scores` are tables with such in them."""
+
+
+def in_plain(table: Table) -> Table:
+    """Details of matches as the journal can keep them: arrays of plain kinds, and words that JSON can hold."""
+    return Table({name: _in_plain(name, column) for name, column in table.columns.items()})
+
+
+def _in_plain(name: str, column: Column) -> Column:
+    if isinstance(column, Table):
+        return in_plain(column)
+    if isinstance(column, Choice):
+        return Choice(column.code, (_in_names_under(name, word, int) for word in column.words))
+    if column.dtype.kind == "f":
+        return np.ascontiguousarray(column, np.float64)
+    if column.dtype.kind in "bi":
+        return np.ascontiguousarray(column)
+    return _in_plain(name, Choice(np.arange(len(column)), column.tolist()))
 
 
 def in_names(value: Any, name_of: Callable[[int], str | int]) -> Any:

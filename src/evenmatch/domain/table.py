@@ -2,6 +2,9 @@
 
 A wave may make half a million matches, and a matcher has something to say of each. As dictionaries that would be half
 a gigabyte and most of the wave's time; as columns it is as cheap as the rosters themselves.
+
+`plain` gives the same columns as dictionaries, lists and arrays, for the journal and for checkpoints:
+an array stands for itself, a `Choice` is [codes, words], a table a dictionary.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,6 +36,10 @@ class Choice:
         """The value of each row."""
         return [self.words[code] for code in self.code.tolist()]
 
+    def value(self, row: int) -> Any:
+        """The value of one row."""
+        return self.words[self.code[row]]
+
 
 class Table(Sequence[dict[str, Any]]):
     """A row is a dictionary of plain values; a column is an array, a `Choice`, or a table of its own."""
@@ -62,6 +69,20 @@ class Table(Sequence[dict[str, Any]]):
         assert all(list(table.columns) == list(filled[0].columns) for table in filled)
         return cls({name: _stacked([table.columns[name] for table in filled]) for name in filled[0].columns})
 
+    @classmethod
+    def from_plain(cls, plain: Any) -> "Table":
+        """The table that `plain` was made of; ValueError for what no table is."""
+        if not isinstance(plain, dict) or not all(isinstance(name, str) for name in plain):
+            raise ValueError("a table is a dictionary of columns")
+        columns = {name: _from_plain(column) for name, column in plain.items()}
+        if len({len(column) for column in columns.values()}) > 1:
+            raise ValueError("the columns of a table differ in length")
+        return cls(columns)
+
+    def plain(self) -> dict[str, Any]:
+        """The columns in dictionaries, lists and arrays."""
+        return {name: _plain(column) for name, column in self.columns.items()}
+
     def __len__(self) -> int:
         return next((len(column) for column in self.columns.values()), 0)
 
@@ -79,7 +100,7 @@ class Table(Sequence[dict[str, Any]]):
         if isinstance(row, int | np.integer):
             if not -len(self) <= row < len(self):
                 raise IndexError(f"row {row} of {len(self)}")
-            return next(iter(self[np.array([row])]))
+            return {name: _value(column, int(row)) for name, column in self.columns.items()}
         rows = np.arange(len(self))[row] if isinstance(row, slice) else row
         return Table({name: column[rows] for name, column in self.columns.items()})
 
@@ -98,6 +119,31 @@ Column: TypeAlias = Array | Choice | Table
 
 def _listed(column: Column) -> list[Any]:
     return list(column) if isinstance(column, Table) else column.tolist()
+
+
+def _value(column: Column, row: int) -> Any:
+    if isinstance(column, Table):
+        return column[row]
+    return column.value(row) if isinstance(column, Choice) else column[row].tolist()
+
+
+def _plain(column: Column) -> Any:
+    if isinstance(column, Choice):
+        return [column.code, list(column.words)]
+    return column.plain() if isinstance(column, Table) else column
+
+
+def _from_plain(plain: Any) -> Column:
+    if isinstance(plain, np.ndarray):
+        return plain
+    if not isinstance(plain, list):
+        return Table.from_plain(plain)
+    code, words = plain
+    if not isinstance(code, np.ndarray) or code.ndim != 1 or code.dtype.kind != "i" or not isinstance(words, list):
+        raise ValueError("a column of words is its codes and the words")
+    if len(code) and not 0 <= int(code.min()) <= int(code.max()) < len(words):
+        raise ValueError("a code stands for no word")
+    return Choice(code, words)
 
 
 def _same(one: object, other: object) -> bool:

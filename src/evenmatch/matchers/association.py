@@ -26,8 +26,9 @@ from evenmatch.domain.arrays import Array
 from evenmatch.domain.snapshot import Snapshot
 from evenmatch.errors import MatcherError
 from evenmatch.matchers.parameters import choice, number
+from evenmatch.numerics.profiles import Profiles
 
-__all__ = ["DEFAULT", "Declared", "Feature", "association", "declared_features", "kept", "required", "words"]
+__all__ = ["DEFAULT", "Declared", "Feature", "declared_features", "kept", "profiles_of", "required", "words"]
 
 Declared: TypeAlias = list[dict[str, Any]]
 """Features as queues.toml has them: tables of name, kind, weight, scale."""
@@ -107,43 +108,46 @@ def words(matcher: str, features: Declared | None) -> tuple[str, ...]:
     return tuple(column for name in names for column in (f"profile.{name}", name))
 
 
-def association(matcher: str, snapshot: Snapshot, features: Declared | None, leaders: Array, members: Array) -> Array:
-    """float64[k, m]: the weight of each leader and member, given by rows of a snapshot of single players."""
+def profiles_of(matcher: str, snapshot: Snapshot, features: Declared | None, order: Array) -> Profiles:
+    """The profiles of single players, those of the snapshot's rows in this order, and what each feature counts."""
     wanted = declared_features(matcher, features)
     if features is None:
         wanted = tuple(feature for feature in wanted if _anybody_has(snapshot, feature.name))
         if not wanted and len(snapshot):
             raise MatcherError(f"{matcher}: nobody has a rating or a ping_ms: declare the features to match by")
-    weights = np.zeros((len(leaders), len(members)))
-    for feature in wanted:
-        values = _values(matcher, snapshot, feature) if len(snapshot) else np.empty(0)
-        one, other = values[leaders][:, None], values[members]
-        if feature.kind == "numeric":
-            weights += feature.weight * np.abs(one - other) / feature.scale
-        else:
-            weights += feature.weight * (one != other)
-    return weights
+    points = np.empty((len(order), len(wanted)))
+    for place, feature in enumerate(wanted if len(order) else ()):
+        points[:, place] = _values(matcher, snapshot, feature, order)
+    return Profiles(
+        points,
+        np.array([feature.kind == "categorical" for feature in wanted], bool),
+        np.array([feature.weight for feature in wanted], np.float64),
+        np.array([feature.scale for feature in wanted], np.float64),
+    )
 
 
 def _anybody_has(snapshot: Snapshot, fact: str) -> bool:
     return fact in snapshot.facts and not bool(np.isnan(snapshot.facts[fact]).all())
 
 
-def _values(matcher: str, snapshot: Snapshot, feature: Feature) -> Array:
-    """A number a player: the feature's value, or the code of its category."""
+def _values(matcher: str, snapshot: Snapshot, feature: Feature, order: Array) -> Array:
+    """A number a player, in this order: the feature's value, or the code of its category."""
     name = feature.name
     for column in (name,) if name in OWN else (f"profile.{name}", name):
         if column in snapshot.facts:
-            values: Array = snapshot.facts[column]
-            _require_given(matcher, snapshot, name, ~np.isfinite(values))
-            return values
+            values: Array = snapshot.facts[column][order]
+            if not (given := np.isfinite(values)).all():
+                raise _not_given(matcher, snapshot, name, order[given.argmin()])
+            return values if feature.kind == "numeric" else np.unique(values, return_inverse=True)[1]
         if column in snapshot.traits:
-            words = snapshot.traits[column]
-            _require_given(matcher, snapshot, name, np.array([word is None for word in words]))
+            given_words = snapshot.traits[column]
+            words = [given_words[row] for row in order.tolist()]
+            if None in words:
+                raise _not_given(matcher, snapshot, name, order[words.index(None)])
             if feature.kind == "numeric":
                 raise MatcherError(
-                    f"{matcher}: ticket {int(snapshot.ticket[0])}: feature {name!r} is {words[0]!r}, not a number: "
-                    'declare it with kind = "categorical"'
+                    f"{matcher}: ticket {int(snapshot.ticket[order[0]])}: feature {name!r} is {words[0]!r}, not a "
+                    'number: declare it with kind = "categorical"'
                 )
             codes: dict[Any, int] = {}
             return np.array([codes.setdefault(word, len(codes)) for word in words])
@@ -153,7 +157,5 @@ def _values(matcher: str, snapshot: Snapshot, feature: Feature) -> Array:
     raise MatcherError(f"{matcher}: no ticket has the feature {name!r}: {guess}known: {', '.join(known)}")
 
 
-def _require_given(matcher: str, snapshot: Snapshot, name: str, missing: Array) -> None:
-    if missing.any():
-        ticket = int(snapshot.ticket[missing.argmax()])
-        raise MatcherError(f"{matcher}: ticket {ticket} has no usable value for the feature {name!r}")
+def _not_given(matcher: str, snapshot: Snapshot, name: str, row: int) -> MatcherError:
+    return MatcherError(f"{matcher}: ticket {int(snapshot.ticket[row])} has no usable value for the feature {name!r}")

@@ -27,8 +27,8 @@ Settled here, where the document leaves it open.
 The skip flag. Nothing can change by time alone until some ticket may newly take another; `next_change_ms` is exactly
 that moment. (The document sets its flag to true on a join; it means the opposite. Joins are the engine's business.)
 
-One pass suffices: what a seeker may take only becomes less as others are matched. The walk along the buckets and the
-moment of the next change are in `numerics/growing_ranges`, with their invariants and costs.
+One pass suffices: what a seeker may take only becomes less as others are matched. The walk along the buckets is in
+`numerics/growing_ranges`, the moment of the next change in `numerics/growing_moments`, with their invariants and costs.
 
 Source: the bucket proposal (../shared/seeds, 002); NOTES.md there settles what it leaves open.
 """
@@ -36,6 +36,7 @@ Source: the bucket proposal (../shared/seeds, 002); NOTES.md there settles what 
 import re
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
 from typing import Any, ClassVar, Final, TypeAlias
 
 import numpy as np
@@ -50,7 +51,10 @@ from evenmatch.domain.ticket import FACT_MAX, RATING_DEFAULT
 from evenmatch.errors import MatcherError
 from evenmatch.matchers.contract import plan_from_matches, require_seatable
 from evenmatch.matchers.parameters import choice, number, whole_number
-from evenmatch.numerics.growing_ranges import Line, halves_away, next_acceptable_ms
+from evenmatch.numerics.bucket_columns import standing
+from evenmatch.numerics.exact_steps import floors, rounded, shares
+from evenmatch.numerics.growing_moments import next_acceptable_ms
+from evenmatch.numerics.growing_ranges import pairs, ranges_needed
 from evenmatch.numerics.quality import rating_totals
 
 __all__ = ["Buckets", "bucket_of", "range_limit"]
@@ -61,8 +65,7 @@ RANGE_MAX: Final = int(FACT_MAX)
 PERCENT: Final = re.compile(r"(\d+(?:\.\d+)?) ?%")
 PERCENT_MAX: Final = 1000
 WIDTH_LEAST: Final = 1e-3
-BUCKET_MAX: Final = 2**53
-"""Whole numbers up to here are exact as floats."""
+_NOBODY: Final = int(Reason.NOBODY_IN_RANGE)
 
 
 class Buckets:
@@ -103,89 +106,105 @@ class Buckets:
         """The pairs in the order of their seekers; the seeker is the first team."""
         snapshot = require_seatable(self, snapshot)
         order = snapshot.canonical_order()
-        bucket, limit = self._columns(snapshot)
-        grown = snapshot.waited_ms // milliseconds(self.growth_s)
-        line = Line(bucket[order], grown[order], limit[order], _exactly(self.reciprocity), self.look)
-        pairs = np.array(line.pairs(), np.int64).reshape(-1, 3)
-        rows, distance = order[pairs[:, :2]], pairs[:, 2]
+        bucket, grown, limit = self._columns(snapshot, order)
+        needed = ranges_needed(_exactly(self.reciprocity), int(limit.max()) if len(limit) else 0)
+        found = pairs(bucket, grown, limit, needed, self.look)
+        places, distance = found[:, :2], found[:, 2].copy()
+        teams = np.zeros(places.shape, np.int8)
+        teams[:, 1] = 1
         return plan_from_matches(
             snapshot,
-            rows=rows.ravel(),
-            teams=np.tile(np.array([0, 1], np.int8), len(rows)),
-            tickets=np.full(len(rows), 2),
-            left=np.full(len(snapshot), Reason.NOBODY_IN_RANGE, np.int8),
+            rows=order[places].ravel(),
+            teams=teams.ravel(),
+            tickets=np.full(len(places), 2),
+            left=np.full(len(snapshot), _NOBODY, np.int8),
             cost=distance.astype(np.float64),
             details={"bound": None, "optimality_gap": None},
             match_details=Table({"distance": distance}),
-            trace=account(snapshot, rows, bucket, np.minimum(grown, limit)) if trace else (),
+            trace=account(snapshot.ticket[order], places, bucket, np.minimum(grown, limit)) if trace else (),
         )
 
     def next_change_ms(self, snapshot: Snapshot) -> int | None:
-        """The moment when a ticket may newly take another, if nobody comes or goes; None = never."""
+        """The moment when a ticket may newly take another, if nobody comes or goes; None = never.
+
+        Never later than that moment; sooner only as `numerics/growing_moments` says.
+        """
         snapshot = require_seatable(self, snapshot)
-        bucket, limit = self._columns(snapshot)
-        growth_ms, reciprocity = milliseconds(self.growth_s), _exactly(self.reciprocity)
+        bucket, _, limit = self._columns(snapshot, np.arange(len(snapshot)))
         after = next_acceptable_ms(
-            bucket, snapshot.waited_ms, limit, growth_ms=growth_ms, reciprocity=reciprocity, look=self.look
+            bucket,
+            snapshot.waited_ms,
+            limit,
+            growth_ms=milliseconds(self.growth_s),
+            reciprocity=_exactly(self.reciprocity),
+            look=self.look,
         )
         return None if after is None else snapshot.now_ms + after
 
-    def _columns(self, snapshot: Snapshot) -> tuple[Array, Array]:
-        """int64[n] each: the bucket of every ticket, and the widest range it may ever have."""
-        if "rating" in snapshot.facts:
-            rating = rating_totals(snapshot) / snapshot.size
-        else:
+    def _columns(self, snapshot: Snapshot, order: Array) -> tuple[Array, Array, Array]:
+        """The bucket of every ticket in this order, int64[n], its range so far and the widest ever, int32[n]."""
+        if "rating" not in snapshot.facts:
             rating = np.full(len(snapshot), RATING_DEFAULT)
-        width = self.bucket if isinstance(self.bucket, int | float) else 1.0
-        if (wrong := ~(np.abs(rating) < BUCKET_MAX * min(width, 1.0))).any():
-            row = int(wrong.argmax())
+        else:
+            rating = rating_totals(snapshot)
+            rating = rating if snapshot.solo else rating / snapshot.size
+        limit, percent = _limits(self.range_max)
+        found = standing(
+            order,
+            rating,
+            snapshot.waited_ms,
+            width=_width(self.bucket),
+            growth_ms=milliseconds(self.growth_s),
+            limit=RANGE_MAX if limit is None else limit,
+            share=None if percent is None else percent / 100,
+        )
+        if found.unrated >= 0:
+            row = found.unrated
             raise MatcherError(
                 f"buckets: ticket {int(snapshot.ticket[row])} has a rating of {rating[row]:g}: no bucket"
             )
-        if (early := snapshot.waited_ms < 0).any():
-            row = int(early.argmax())
+        if found.early >= 0:
+            row = found.early
             waited = int(snapshot.waited_ms[row])
             raise MatcherError(f"buckets: ticket {int(snapshot.ticket[row])} has waited {waited} ms")
-        return bucket_of(rating, self.bucket), range_limit(rating, self.range_max)
+        return found.bucket, found.grown, found.limit
 
 
-def account(snapshot: Snapshot, rows: Array, bucket: Array, reach: Array) -> tuple[dict[str, Any], ...]:
-    """The trace: for each match the seeker and its partner, their buckets and their ranges."""
+def account(ticket: Array, places: Array, bucket: Array, reach: Array) -> tuple[dict[str, Any], ...]:
+    """The trace: for each match, int[k, 2], the seeker and its partner, their buckets and their ranges."""
     return tuple(
         {"tickets": tickets, "buckets": buckets, "ranges": ranges}
         for tickets, buckets, ranges in zip(
-            snapshot.ticket[rows].tolist(), bucket[rows].tolist(), reach[rows].tolist(), strict=True
+            ticket[places].tolist(), bucket[places].tolist(), reach[places].tolist(), strict=True
         )
     )
 
 
 def bucket_of(rating: ArrayLike, bucket: str | float = "round") -> Array:
-    """int64[n]: the bucket of each rating: the nearest whole number, the next below, or rating // width."""
-    rule = _bucket_rule(bucket)
-    ratings = np.asarray(rating, np.float64)
-    if rule == "round":
-        return halves_away(ratings).astype(np.int64)
-    # Not floor(rating / width), whose quotient may be rounded up to the next bucket.
-    return np.floor_divide(ratings, 1.0 if rule == "floor" else float(rule)).astype(np.int64)
+    """int64[n]: the bucket of each rating: the nearest whole number, the next below, or floor(rating / width)."""
+    width, ratings = _width(_bucket_rule(bucket)), np.asarray(rating, np.float64)
+    return rounded(ratings) if width is None else floors(ratings, width)
 
 
 def range_limit(rating: ArrayLike, range_max: RangeMax = 10) -> Array:
     """int64[n]: the widest range of tickets with these mean ratings, in buckets."""
     buckets, percent = _limits(range_max)
     ratings = np.asarray(rating, np.float64)
-    limit = np.full(len(ratings), RANGE_MAX if buckets is None else buckets, np.int64)
-    if percent is None:
-        return limit
-    # Whole numbers throughout: a float product may round to the wrong side of a whole number.
-    ratios = [abs(value).as_integer_ratio() for value in ratings.tolist()]
-    top, bottom = percent.numerator, 100 * percent.denominator
-    shares = [min(top * value // (bottom * scale), RANGE_MAX) for value, scale in ratios]
-    return np.minimum(limit, np.array(shares, np.int64))
+    most = RANGE_MAX if buckets is None else buckets
+    return np.full(len(ratings), most) if percent is None else shares(ratings, percent / 100, most)
 
 
+@cache
 def _exactly(value: float) -> Fraction:
     """The number as it was written, so that 33.3 is not a little less."""
     return Fraction(repr(value))
+
+
+def _width(rule: str | float) -> float | None:
+    """The width of a bucket, None = the nearest whole number."""
+    if isinstance(rule, str):
+        return 1.0 if rule == "floor" else None
+    return float(rule)
 
 
 def _bucket_rule(bucket: object) -> str | float:
@@ -207,11 +226,15 @@ def _limits(range_max: object) -> tuple[int | None, Fraction | None]:
         return _limits(parts[0])[0], _limits(parts[1])[1]
     if not isinstance(range_max, str):
         return whole_number("buckets", "range_max", range_max, least=0, most=RANGE_MAX), None
-    found = PERCENT.fullmatch(range_max)
+    return None, _percent(range_max)
+
+
+@cache
+def _percent(words: str) -> Fraction:
+    found = PERCENT.fullmatch(words)
     percent = Fraction(found[1]) if found else Fraction(-1)
     if not 0 <= percent <= PERCENT_MAX:
         raise MatcherError(
-            f"buckets: range_max in quotes must be a percentage from 0% to {PERCENT_MAX}%, such as '20%', "
-            f"not {range_max!r}"
+            f"buckets: range_max in quotes must be a percentage from 0% to {PERCENT_MAX}%, such as '20%', not {words!r}"
         )
-    return None, percent
+    return percent

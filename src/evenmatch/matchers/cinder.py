@@ -19,25 +19,22 @@ a sum, its quoted 2.8 and 11.2 are means over five players (`normalize` offers b
 those of `skill_buckets`. Lobbies of unequal size, which no queue has but a researcher may, are compared by quantiles:
 mean = integral of |F^-1 - G^-1|, sum = mean * the larger size.
 
-Why a heap does `best`. For each lobby i the heap holds its best free opponent j > i as (score, i, j). When the least
-entry is taken out and j is gone, i's next best is looked up and put back; it can't be less than the old one, so the
-least entry whose two lobbies are free is the least of all free pairs. Nothing of the size of all pairs is ever stored.
-
-Why `first` looks ahead only. Acceptable is symmetric: an earlier lobby that is still free has already found every later
-free one unacceptable.
+How pairs are found. `numerics/lobby_ranges` measures lobbies, `numerics/lobby_tree` finds the closest or the earliest
+acceptable one, `numerics/lobby_pairs` says why taking them so gives exactly the pairs above. Acceptable is symmetric.
 
 Invariants.
   1. Ratings are sorted before they are added up: the order of players in a lobby changes nothing, not even rounding.
   2. A lobby is exactly one ticket and one team.
+  3. Scores are compared as whole sums of index differences; dividing by the number of players keeps their order.
 
-Complexity. One row of n comparisons for each lobby, and one more whenever its best opponent was taken: 3,000 lobbies of
-five in under a second.
+Complexity. A search in a tree for each lobby instead of a comparison with all others; 100,000 lobbies of five take
+about a second. Lobbies of very many players without a pattern may still cost a comparison with most others each.
 
 Source: S. Pal, "Cinder: a fast and fair matchmaking system" (2025), CC BY 4.0.
 """
 
-import heapq
-from typing import Any, ClassVar, Final, NamedTuple
+from functools import lru_cache
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -51,6 +48,8 @@ from evenmatch.errors import MatcherError
 from evenmatch.matchers.contract import plan_from_matches, require_seatable
 from evenmatch.matchers.parameters import choice, number, whole_number
 from evenmatch.numerics import skill_buckets, wasserstein
+from evenmatch.numerics.lobby_pairs import best_pairs, first_pairs
+from evenmatch.numerics.lobby_ranges import Lobbies, measure, similarities
 
 __all__ = ["Cinder", "bucket_edges", "overlap", "sanction_score"]
 
@@ -59,6 +58,7 @@ NORMALIZE: Final = ("sum", "mean")
 CAP_MAX: Final = 1e9
 BUCKETS_MAX: Final = 10_000
 SCORE_MAX: Final = 1e9
+TEAMS: Final = np.array([0, 1], np.int8)
 
 
 class Cinder:
@@ -105,138 +105,60 @@ class Cinder:
         """The matches in order of selection; the earlier lobby of each is the first team."""
         snapshot = require_seatable(self, snapshot)
         order = snapshot.canonical_order()
-        lobbies = self.lobbies(snapshot.take(order))
-        pairs = best_pairs(lobbies) if self.mode == "best" else first_pairs(lobbies)
-        places = np.array([(pair.seeker, pair.opponent) for pair in pairs], np.int64).reshape(len(pairs), 2)
-        tickets = snapshot.ticket[order[places]].tolist()
-        told: list[dict[str, Any]] = [{"overlap": pair.overlap, "sanction": pair.sanction} for pair in pairs]
-        alone = len(order) - places.size < 2
+        lobbies = self.lobbies(snapshot, order)
+        divisor = snapshot.format.size if self.normalize == "mean" else 1
+        limit = gap_most(self.sanction_max, divisor)
+        pairs = (best_pairs if self.mode == "best" else first_pairs)(lobbies, limit, self.overlap_min)
+        made = len(pairs.gaps)
+        rows = order[pairs.places]
+        sanction = pairs.gaps / divisor
+        told = Table({"overlap": pairs.overlaps, "sanction": sanction})
+        alone = len(order) - 2 * made < 2
         return plan_from_matches(
             snapshot,
-            rows=order[places.ravel()],
-            teams=np.tile(np.array([0, 1], np.int8), len(pairs)),
-            tickets=np.full(len(pairs), 2),
-            left=np.full(len(order), Reason.TOO_FEW_PLAYERS if alone else Reason.NO_FAIR_OPPONENT),
-            cost=np.array([pair.sanction for pair in pairs], np.float64),
+            rows=rows.ravel(),
+            teams=np.tile(TEAMS, made),
+            tickets=np.full(made, 2),
+            left=np.full(len(order), Reason.TOO_FEW_PLAYERS if alone else Reason.NO_FAIR_OPPONENT, np.int8),
+            cost=sanction,
             details={"bound": None, "optimality_gap": None},
-            match_details=Table.from_rows(told),
-            trace=tuple({"tickets": t, **one} for t, one in zip(tickets, told, strict=True)) if trace else (),
+            match_details=told,
+            trace=account(snapshot.ticket[rows], told) if trace else (),
         )
 
-    def lobbies(self, ordered: Snapshot) -> "Lobbies":
-        """What the two stages need to know of each lobby of a snapshot in canonical order."""
-        count, size = len(ordered), ordered.format.size
-        rating = ordered.facts.get("rating", np.full(count * size, np.nan)).reshape(count, size)
-        if (missing := ~np.isfinite(rating).all(axis=1)).any():
-            ticket = int(ordered.ticket[missing.argmax()])
+    def lobbies(self, snapshot: Snapshot, order: Array) -> Lobbies:
+        """What the two stages need to know of each lobby, in this order of rows."""
+        rating = snapshot.facts.get("rating")
+        if rating is None:
+            rating = np.full(len(snapshot.player), np.nan)
+        edges = cached_edges(self.lcap, self.ucap, self.n_bucket, self.w_min)
+        lobbies = measure(rating, order, snapshot.format.size, self.lcap, self.ucap, edges)
+        if lobbies.unrated >= 0:
+            ticket = int(snapshot.ticket[order[lobbies.unrated]])
             raise MatcherError(f"{self.name}: ticket {ticket} has a player without a usable rating")
-        rating = np.sort(rating, axis=1)
-        low, high = non_outlier_range(rating, self.lcap, self.ucap, self.n_bucket)
-        edges = bucket_edges(self.lcap, self.ucap, self.n_bucket, self.w_min)
-        buckets = skill_buckets.bucket_of(rating, edges).T.copy()
-        divisor = size if self.normalize == "mean" else 1
-        return Lobbies(low, high, buckets, divisor, self.overlap_min, self.sanction_max)
+        return lobbies
 
 
-class Pair(NamedTuple):
-    """Two lobbies that are matched, by their places in canonical order."""
-
-    seeker: int
-    opponent: int
-    overlap: float
-    sanction: float
+def account(tickets: Array, told: Table) -> tuple[dict[str, Any], ...]:
+    """The trace: a step for each match, with the numbers of its tickets, int64[k, 2]."""
+    return tuple({"tickets": pair, **one} for pair, one in zip(tickets.tolist(), told, strict=True))
 
 
-class Lobbies(NamedTuple):
-    """The columns of all lobbies in canonical order, and what makes two of them acceptable to each other."""
-
-    low: Array
-    """float64[n]: where the non-outlier range begins."""
-    high: Array
-    """float64[n]: where it ends."""
-    buckets: Array
-    """int64[size, n]: sorted bucket indices."""
-    divisor: int
-    """What a sum of index differences is divided by to become a score."""
-    overlap_min: float
-    sanction_max: float
-
-    def acceptable(self, seeker: int, others: Array) -> tuple[Array, Array, Array]:
-        """Those of the other places that pass both stages, with their overlaps and scores, in the order given."""
-        overlaps = ruzicka(self.low[seeker], self.high[seeker], self.low[others], self.high[others])
-        close = overlaps >= self.overlap_min
-        others, overlaps = others[close], overlaps[close]
-        total = np.zeros(len(others), np.int64)
-        for column in self.buckets:
-            total += np.abs(column[others] - column[seeker])
-        scores = total / self.divisor
-        fair = scores <= self.sanction_max
-        return others[fair], overlaps[fair], scores[fair]
-
-
-def best_pairs(lobbies: Lobbies) -> list[Pair]:
-    """Mode `best`: the pairs in order of selection."""
-    count = len(lobbies.low)
-    free = np.ones(count, bool)
-    heap: list[tuple[float, int, int, float]] = []
-
-    def look_up(seeker: int) -> None:
-        """Put the best free opponent after this lobby into the heap."""
-        others, overlaps, scores = lobbies.acceptable(seeker, seeker + 1 + np.flatnonzero(free[seeker + 1 :]))
-        if len(others):
-            best = int(scores.argmin())  # the first of equals
-            heapq.heappush(heap, (float(scores[best]), seeker, int(others[best]), float(overlaps[best])))
-
-    for seeker in range(count):
-        look_up(seeker)
-    pairs: list[Pair] = []
-    while heap:
-        score, seeker, opponent, similarity = heapq.heappop(heap)
-        if not free[seeker]:
-            continue
-        if not free[opponent]:
-            look_up(seeker)
-            continue
-        free[[seeker, opponent]] = False
-        pairs.append(Pair(seeker, opponent, similarity, score))
-    return pairs
-
-
-def first_pairs(lobbies: Lobbies) -> list[Pair]:
-    """Mode `first`: the pairs in order of selection."""
-    free = np.ones(len(lobbies.low), bool)
-    pairs: list[Pair] = []
-    for seeker in range(len(free)):
-        if not free[seeker]:
-            continue
-        others, overlaps, scores = lobbies.acceptable(seeker, seeker + 1 + np.flatnonzero(free[seeker + 1 :]))
-        if len(others):
-            free[[seeker, int(others[0])]] = False
-            pairs.append(Pair(seeker, int(others[0]), float(overlaps[0]), float(scores[0])))
-    return pairs
+def gap_most(sanction_max: float, divisor: int) -> int:
+    """The greatest sum of index differences whose score, the sum divided, is at most `sanction_max`."""
+    gap = int(sanction_max * divisor)
+    while gap / divisor > sanction_max:
+        gap -= 1
+    while (gap + 1) / divisor <= sanction_max:
+        gap += 1
+    return gap
 
 
 def non_outlier_range(rating: Array, lcap: float, ucap: float, n_bucket: int) -> tuple[Array, Array]:
-    """float64[n] each: where the range of each lobby begins and ends (equation 2.1); `rating` is sorted, [n, size]."""
-    clipped = np.clip(rating, lcap, ucap)
-    size = clipped.shape[1]
-    # Columns are added one after the other, so that a sum does not depend on how numpy groups its terms.
-    mean, variance = np.zeros(len(clipped)), np.zeros(len(clipped))
-    for column in clipped.T:
-        mean += column
-    mean /= size
-    for column in clipped.T:
-        variance += (column - mean) ** 2
-    sigma = np.maximum(np.sqrt(variance / size), (ucap - lcap) / n_bucket)
-    return mean - sigma, mean + sigma
-
-
-def ruzicka(low: Array, high: Array, other_low: Array, other_high: Array) -> Array:
-    """float64: length of overlap / length of union of two ranges taken as indicator functions (equation 2.3)."""
-    shared = np.minimum(high, other_high) - np.maximum(low, other_low)
-    union = np.maximum(high, other_high) - np.minimum(low, other_low)
-    similarity: Array = np.maximum(shared, 0.0) / union
-    return similarity
+    """float64[n] each: where the range of each lobby begins and ends (equation 2.1); `rating` is float64[n, size]."""
+    count, size = rating.shape
+    lobbies = measure(np.ravel(rating), np.arange(count), size, lcap, ucap, np.linspace(lcap, ucap, n_bucket + 1))
+    return lobbies.low, lobbies.high
 
 
 def bucket_edges(lcap: float, ucap: float, n_bucket: int, w_min: float) -> Array:
@@ -256,6 +178,14 @@ def bucket_edges(lcap: float, ucap: float, n_bucket: int, w_min: float) -> Array
         raise MatcherError(f"cinder: w_min is too large for n_bucket: {problem}") from None
 
 
+@lru_cache(maxsize=64)
+def cached_edges(lcap: float, ucap: float, n_bucket: int, w_min: float) -> Array:
+    """The same, kept from wave to wave and therefore not writeable."""
+    found = bucket_edges(lcap, ucap, n_bucket, w_min)
+    found.flags.writeable = False
+    return found
+
+
 def require_caps(lcap: float, ucap: float) -> None:
     """Raise MatcherError unless lcap and ucap bound a range."""
     number("cinder", "lcap", lcap, least=-CAP_MAX, most=CAP_MAX)
@@ -270,7 +200,7 @@ def overlap(a: ArrayLike, b: ArrayLike, lcap: float, ucap: float, n_bucket: int)
     whole_number("cinder", "n_bucket", n_bucket, least=1, most=BUCKETS_MAX)
     low_a, high_a = non_outlier_range(ratings_of("a", a)[None], lcap, ucap, n_bucket)
     low_b, high_b = non_outlier_range(ratings_of("b", b)[None], lcap, ucap, n_bucket)
-    return float(ruzicka(low_a, high_a, low_b, high_b)[0])
+    return float(similarities(low_a, high_a, low_b, high_b)[0])
 
 
 def sanction_score(a: ArrayLike, b: ArrayLike, edges: ArrayLike, normalize: str = "sum") -> float:

@@ -40,13 +40,13 @@ from evenmatch.domain.arrays import Array
 from evenmatch.domain.match import Plan, Reason
 from evenmatch.domain.queue import TEAM_SIZE_MAX, Format
 from evenmatch.domain.snapshot import Snapshot
-from evenmatch.domain.table import Table
-from evenmatch.domain.ticket import FACT_MAX, RATING_DEFAULT
+from evenmatch.domain.table import Choice, Table
+from evenmatch.domain.ticket import FACT_MAX
 from evenmatch.errors import MatcherError
-from evenmatch.matchers.contract import plan_from_matches, require_seatable
+from evenmatch.matchers.contract import require_seatable
 from evenmatch.matchers.parameters import number, whole_number
-from evenmatch.numerics.greedy_clique import Pool, score, total_weight
-from evenmatch.numerics.quality import rating_totals
+from evenmatch.numerics import greedy_clique
+from evenmatch.numerics.tier_places import WAIT_MS_MAX, by_tier, by_wait
 
 __all__ = [
     "BOUNDARIES",
@@ -62,8 +62,9 @@ __all__ = [
 
 BOUNDARIES: Final = (1000, 1500, 2000, 2500)
 TIERS: Final = ("Bronze", "Silver", "Gold", "Platinum", "Diamond")
-WAIT_S_MAX: Final = 1e9
-"""Sums of a million such waits in ms still are int64."""
+NOBODYS: Final = np.empty(0)
+SEATED: Final = np.int8(Reason.SEATED)
+TOO_SMALL: Final = np.int8(Reason.TIER_TOO_SMALL)
 
 
 class Epgc:
@@ -101,38 +102,34 @@ class Epgc:
     def plan(self, snapshot: Snapshot, *, seed: int = 0, trace: bool = False) -> Plan:  # noqa: ARG002 nothing is random
         """The lobbies tier by tier from the lowest, in the order they were found; teams in order of selection."""
         snapshot = require_seatable(self, snapshot)
-        order = snapshot.canonical_order()
-        ping = _pings(snapshot)[order]
-        wait = snapshot.waited_ms[order]
-        tiers = classify(_ratings(snapshot)[order], self.boundaries)
-        lobbies: list[Array] = []
-        match_details: list[dict[str, Any]] = []
-        steps: list[dict[str, Any]] = []
-        labels = tier_names(self.boundaries)
-        for tier in np.unique(tiers).tolist():
-            places = np.flatnonzero(tiers == tier)
-            pool = Pool(ping[places], wait[places], self.alpha, self.beta)
-            while len(pool) >= self.lobby_size:
-                lobby = pool.find_lobby(self.lobby_size)
-                if trace:
-                    about = {"tier": labels[tier], "lobby": len(lobbies)}
-                    steps += [about | line for line in iterations(pool, lobby, snapshot.ticket[order[places]])]
-                pool.seat(lobby)
-                lobbies.append(places[lobby])
-                weight = total_weight(ping[lobbies[-1]], wait[lobbies[-1]], self.alpha, self.beta)
-                match_details.append({"tier": labels[tier], "weight": weight})
-        rows = order[np.concatenate(lobbies)] if lobbies else np.empty(0, np.int64)
-        return plan_from_matches(
-            snapshot,
-            rows=rows,
-            teams=np.zeros(len(rows), np.int8),
-            tickets=np.full(len(lobbies), self.lobby_size),
-            left=np.full(len(snapshot), Reason.TIER_TOO_SMALL, np.int8),
-            cost=np.array([0.0 - about["weight"] for about in match_details]),
+        rows, ping, wait, edges = _tiers(snapshot, self.boundaries)
+        lobbies, weights, tiers = greedy_clique.drain(ping, wait, edges, self.lobby_size, self.alpha, self.beta)
+        rosters = rows[lobbies].astype(np.int32)
+        reasons = np.full(len(snapshot), TOO_SMALL)
+        reasons[rosters] = SEATED
+        steps = self._account(snapshot.ticket[rows], ping, wait, edges, tiers, lobbies) if trace else ()
+        return Plan(
+            rosters=rosters,
+            team_of=np.zeros(rosters.shape, np.int8),
+            cost=0.0 - weights,
+            reasons=reasons,
             details={"bound": None, "optimality_gap": None},
-            match_details=Table.from_rows(match_details),
+            match_details=Table({"tier": Choice(tiers, tier_names(self.boundaries)), "weight": weights}),
             trace=tuple(steps),
         )
+
+    def _account(
+        self, tickets: Array, ping: Array, wait: Array, edges: Array, tiers: Array, lobbies: Array
+    ) -> Iterator[dict[str, Any]]:
+        """Table III of every lobby."""
+        free, labels = np.ones(len(tickets), bool), tier_names(self.boundaries)
+        for found, (tier, lobby) in enumerate(zip(tiers.tolist(), lobbies, strict=True)):
+            begin, end = edges[tier : tier + 2].tolist()
+            places, seated = slice(begin, end), lobby - begin
+            lines = iterations(ping[places], wait[places], free[places], seated, tickets[places], self.alpha, self.beta)
+            for line in lines:
+                yield {"tier": labels[tier], "lobby": found} | line
+            free[lobby] = False
 
 
 def _ascending(boundaries: object) -> Sequence[float]:
@@ -147,22 +144,32 @@ def _ascending(boundaries: object) -> Sequence[float]:
     return boundaries
 
 
-def _pings(snapshot: Snapshot) -> Array:
-    """int64[n]: pings in whole ms, for tickets of one player; a ticket without a usable one is named."""
-    ping = snapshot.facts.get("ping_ms", np.full(len(snapshot), np.nan))
+def _tiers(snapshot: Snapshot, boundaries: Sequence[float]) -> tuple[Array, Array, Array, Array]:
+    """int64[n] each: rows, pings and waits in ms, tier by tier from the lowest, in canonical order within each.
+
+    And int64[tiers + 1], where each tier begins. A ticket without a usable ping or wait is named.
+    """
+    count = len(snapshot)
+    ping_ms = snapshot.facts.get("ping_ms")
+    if ping_ms is None:
+        ping_ms = np.full(count, np.nan)
+    rating = snapshot.facts.get("rating", NOBODYS)
+    rows, ping, wait = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.int64)
+    edges = np.empty(len(boundaries) + 2, np.int64)
+    floors = np.array(boundaries, np.float64)
+    if not by_tier(snapshot.canonical_order(), ping_ms, snapshot.waited_ms, rating, floors, rows, ping, wait, edges):
+        raise MatcherError(_unusable(snapshot, ping_ms))
+    return rows, ping, wait, edges
+
+
+def _unusable(snapshot: Snapshot, ping: Array) -> str:
+    """The first ticket whose ping or wait can't be used, in words."""
     if (wrong := ~((ping >= 0) & (ping <= FACT_MAX))).any():
         row = int(wrong.argmax())
         said = "has no ping_ms" if math.isnan(ping[row]) else f"has a ping_ms of {ping[row]:g}"
-        raise MatcherError(f"epgc: ticket {int(snapshot.ticket[row])} {said}: 0 to {FACT_MAX:g} ms are needed")
-    if (early := snapshot.waited_ms < 0).any():
-        row = int(early.argmax())
-        raise MatcherError(f"epgc: ticket {int(snapshot.ticket[row])} has waited {int(snapshot.waited_ms[row])} ms")
-    return np.rint(ping).astype(np.int64)
-
-
-def _ratings(snapshot: Snapshot) -> Array:
-    """float64[n]: ratings, for tickets of one player; one without a rating counts as average."""
-    return rating_totals(snapshot) if "rating" in snapshot.facts else np.full(len(snapshot), RATING_DEFAULT)
+        return f"epgc: ticket {int(snapshot.ticket[row])} {said}: 0 to {FACT_MAX:g} ms are needed"
+    row = int(((snapshot.waited_ms < 0) | (snapshot.waited_ms > WAIT_MS_MAX)).argmax())
+    return f"epgc: ticket {int(snapshot.ticket[row])} has waited {int(snapshot.waited_ms[row])} ms"
 
 
 # CLASSIFY
@@ -192,24 +199,28 @@ def tier_names(boundaries: Sequence[float] = BOUNDARIES) -> list[str]:
 
 def build_graph(ping_ms: ArrayLike, waited_s: ArrayLike, alpha: float = 1.5, beta: float = 0.5) -> Array:
     """float64[n, n]: the weight of every pair of players of one tier; 0 on the diagonal."""
-    ping, wait, _ = _columns(ping_ms, waited_s, alpha, beta)
-    weights = score(np.abs(ping[:, None] - ping), np.minimum(wait[:, None], wait), alpha, beta)
+    rows, by_place, waits = _columns(ping_ms, waited_s, alpha, beta)
+    ping, wait = np.empty_like(by_place), np.empty_like(waits)
+    ping[rows], wait[rows] = by_place, waits
+    weights = greedy_clique.score(np.abs(ping[:, None] - ping), np.minimum(wait[:, None], wait), alpha, beta)
     np.fill_diagonal(weights, 0.0)
     return weights
 
 
 def weighted_degrees(ping_ms: ArrayLike, waited_s: ArrayLike, alpha: float = 1.5, beta: float = 0.5) -> Array:
     """float64[n]: the sum of each player's weights to all others of the tier."""
-    ping, wait, order = _columns(ping_ms, waited_s, alpha, beta)
-    degrees = np.empty(len(ping))
-    degrees[order] = Pool(ping[order], wait[order], alpha, beta).degrees(np.arange(len(ping)))
+    rows, ping, wait = _columns(ping_ms, waited_s, alpha, beta)
+    degrees = np.empty(len(rows))
+    greedy_clique.weighted_degrees(ping, wait, rows, float(alpha), float(beta), degrees)
     return degrees
 
 
 def lobby_weight(ping_ms: ArrayLike, waited_s: ArrayLike, alpha: float = 1.5, beta: float = 0.5) -> float:
     """The sum of the weights of all pairs of these players."""
-    ping, wait, _ = _columns(ping_ms, waited_s, alpha, beta)
-    return total_weight(ping, wait, alpha, beta)
+    _, ping, wait = _columns(ping_ms, waited_s, alpha, beta)
+    one, other = np.triu_indices(len(ping), 1)
+    apart, lesser = np.abs(ping[one] - ping[other]), np.minimum(wait[one], wait[other])
+    return float(greedy_clique.score(apart.sum(), lesser.sum(), alpha, beta))
 
 
 # FIND LOBBY
@@ -228,13 +239,14 @@ def find_lobby(
 
     Ties go to the longer wait, then to the lower row.
     """
-    ping, wait, order = _columns(ping_ms, waited_s, alpha, beta)
-    whole_number("find_lobby", "lobby_size", lobby_size, least=1, most=len(ping))
-    pool = Pool(ping[order], wait[order], alpha, beta)
-    if seed is None:
-        return order[pool.find_lobby(lobby_size)]
-    whole_number("find_lobby", "seed", seed, least=0, most=len(ping) - 1)
-    return order[pool.find_lobby(lobby_size, first=int((order == seed).argmax()))]
+    rows, ping, wait = _columns(ping_ms, waited_s, alpha, beta)
+    whole_number("find_lobby", "lobby_size", lobby_size, least=1, most=len(rows))
+    first = -1
+    if seed is not None:
+        whole_number("find_lobby", "seed", seed, least=0, most=len(rows) - 1)
+        first = int((rows == seed).argmax())
+    lobby: Array = rows[greedy_clique.find_lobby(ping, wait, lobby_size, first, alpha, beta)]
+    return lobby
 
 
 def drain(
@@ -245,21 +257,30 @@ def drain(
     beta: float = 0.5,
 ) -> Array:
     """int64[lobbies, lobby_size]: the rows of one lobby after the other, until one tier holds fewer than a lobby."""
-    ping, wait, order = _columns(ping_ms, waited_s, alpha, beta)
+    rows, ping, wait = _columns(ping_ms, waited_s, alpha, beta)
     whole_number("drain", "lobby_size", lobby_size, least=1, most=TEAM_SIZE_MAX)
-    pool = Pool(ping[order], wait[order], alpha, beta)
-    lobbies = []
-    while len(pool) >= lobby_size:
-        lobbies.append(pool.find_lobby(lobby_size))
-        pool.seat(lobbies[-1])
-    return order[np.array(lobbies, np.int64).reshape(-1, lobby_size)]
+    lobbies, _, _ = greedy_clique.drain(ping, wait, np.array([0, len(rows)]), lobby_size, alpha, beta)
+    found: Array = rows[lobbies]
+    return found
 
 
-def iterations(pool: Pool, lobby: Array, tickets: Array) -> Iterator[dict[str, Any]]:
-    """The lines of Table III for a lobby that is found but not seated yet: who was added, and everybody's score."""
+def iterations(
+    ping: Array, wait: Array, free: Array, lobby: Array, tickets: Array, alpha: float, beta: float
+) -> Iterator[dict[str, Any]]:
+    """The lines of Table III for one lobby: who was added, and everybody's score.
+
+    `ping` and `wait`, int64[n], are those of a tier in ms, waits falling; `free`, bool[n], says who was left in it.
+    """
     for iteration, added in enumerate(lobby.tolist()):
-        candidates = np.setdiff1d(np.flatnonzero(pool.free), lobby[:iteration])
-        scores = pool.scores(candidates, lobby[:iteration]) if iteration else pool.degrees(candidates)
+        candidates = np.setdiff1d(np.flatnonzero(free), lobby[:iteration])
+        if iteration:
+            scores = greedy_clique.scores(ping, wait, candidates, lobby[:iteration], alpha, beta)
+        else:
+            scores = np.empty(len(candidates))
+            everybody = np.arange(len(candidates))
+            greedy_clique.weighted_degrees(
+                ping[candidates], wait[candidates], everybody, float(alpha), float(beta), scores
+            )
         yield {
             "iteration": iteration,
             "added": int(tickets[added]),
@@ -269,15 +290,24 @@ def iterations(pool: Pool, lobby: Array, tickets: Array) -> Iterator[dict[str, A
 
 
 def _columns(ping_ms: ArrayLike, waited_s: ArrayLike, alpha: float, beta: float) -> tuple[Array, Array, Array]:
-    """int64[n] each: pings and waits in whole ms, and the rows by longer wait, then row; what is unusable is named."""
+    """int64[n] each: rows by longer wait, then row; their pings and waits in whole ms. What is unusable is named."""
     number("epgc", "alpha", alpha, least=0, most=FACT_MAX)
     number("epgc", "beta", beta, least=0, most=FACT_MAX)
-    ping, wait = np.asarray(ping_ms, np.float64), np.asarray(waited_s, np.float64)
-    for column, values, most in (("ping_ms", ping, FACT_MAX), ("waited_s", wait, WAIT_S_MAX)):
+    given, waited = np.asarray(ping_ms, np.float64), np.asarray(waited_s, np.float64)
+    if given.ndim != 1 or waited.shape != given.shape:
+        _name_unusable(given, waited)
+    count = len(given)
+    rows, ping, wait = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.int64)
+    if not by_wait(np.ascontiguousarray(given), np.ascontiguousarray(waited), rows, ping, wait):
+        _name_unusable(given, waited)
+    return rows, ping, wait
+
+
+def _name_unusable(ping: Array, wait: Array) -> None:
+    """Raise MatcherError for the first column or value that can't be used."""
+    for column, values, most in (("ping_ms", ping, FACT_MAX), ("waited_s", wait, WAIT_MS_MAX / 1000.0)):
         if values.ndim != 1 or len(values) != len(ping):
             raise MatcherError(f"epgc: {column} has shape {values.shape}: one value a player is needed, as in ping_ms")
         if (wrong := ~((values >= 0) & (values <= most))).any():
             row = int(wrong.argmax())
             raise MatcherError(f"epgc: {column}[{row}] is {values[row]:g}: 0 to {most:g} is needed")
-    waited_ms = np.rint(wait * 1000.0).astype(np.int64)
-    return np.rint(ping).astype(np.int64), waited_ms, np.argsort(-waited_ms, kind="stable")

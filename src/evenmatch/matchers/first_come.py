@@ -32,7 +32,7 @@ Complexity. Sorting, then O(log distinct sizes) a ticket and O(distinct sizes * 
 """
 
 import heapq
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -45,6 +45,12 @@ from evenmatch.matchers.fitting import Filling, Fitter
 
 __all__ = ["FirstCome"]
 
+TOO_FEW_PLAYERS, NO_FITTING_PARTIES, PARTY_TOO_LARGE = (
+    np.int8(reason) for reason in (Reason.TOO_FEW_PLAYERS, Reason.NO_FITTING_PARTIES, Reason.PARTY_TOO_LARGE)
+)
+_ONES: Final = np.ones(1, np.int64)
+"""The sizes of single players, however many they are."""
+
 
 class FirstCome:
     """The oldest ticket plays first; see the note above."""
@@ -55,20 +61,20 @@ class FirstCome:
     def plan(self, snapshot: Snapshot, *, seed: int = 0, trace: bool = False) -> Plan:  # noqa: ARG002 nothing is random
         """The matches in the order of their anchors."""
         snapshot = with_format(self, snapshot)
-        size = snapshot.size
-        order = snapshot.canonical_order()
-        in_order = size[order]
-        if (too_large := in_order > snapshot.format.size).any():
+        form, order = snapshot.format, snapshot.canonical_order()
+        in_order = _ONES if snapshot.solo else snapshot.size[order]
+        if (too_large := in_order > form.size).any():
             order, in_order = order[~too_large], in_order[~too_large]
         details: dict[str, Any] = {}
         if len(order) and (in_order == in_order[0]).all():
-            chosen, teams, tickets = blocks(int(in_order[0]), len(order), snapshot.format)
+            teams, tickets = blocks(int(in_order[0]), len(order), form)
+            rows = order[: len(teams)]
         else:
-            drain = Drain(in_order, snapshot.format)
+            drain = Drain(in_order[: len(order)], form)
             chosen, teams, tickets = drain.run()
+            rows = order[chosen]
             if drain.fitter.given_up:
                 details["searches_given_up"] = drain.fitter.given_up
-        rows = order[chosen]
         return plan_from_matches(
             snapshot,
             rows=rows,
@@ -82,11 +88,14 @@ class FirstCome:
 
 def reasons_left(snapshot: Snapshot, seated: Array) -> Array:
     """int8[n]: why each row would be in no match, given the rows that are; only meant for the others."""
-    size, form = snapshot.size, snapshot.format
+    form = snapshot.format
+    if snapshot.solo:
+        few = len(snapshot) - len(seated) < form.seats
+        return np.full(len(snapshot), TOO_FEW_PLAYERS if few else NO_FITTING_PARTIES, np.int8)
+    size = snapshot.size
     fits = size <= form.size
-    players_left = int(size[fits].sum() - size[seated].sum())
-    common = Reason.TOO_FEW_PLAYERS if players_left < form.seats else Reason.NO_FITTING_PARTIES
-    return np.where(fits, common, Reason.PARTY_TOO_LARGE).astype(np.int8)
+    few = int(size[fits].sum() - size[seated].sum()) < form.seats
+    return np.where(fits, TOO_FEW_PLAYERS if few else NO_FITTING_PARTIES, PARTY_TOO_LARGE)
 
 
 def account(tickets: Array, per_match: Array) -> tuple[dict[str, Any], ...]:
@@ -95,13 +104,14 @@ def account(tickets: Array, per_match: Array) -> tuple[dict[str, Any], ...]:
     return tuple({"anchor": int(match[0]), "tickets": match.tolist()} for match in matches)
 
 
-def blocks(size: int, count: int, form: Format) -> tuple[Array, Array, Array]:
-    """Places, teams and tickets per match for `count` tickets that all have `size` players."""
+def blocks(size: int, count: int, form: Format) -> tuple[Array, Array]:
+    """Teams and tickets per match for `count` tickets that all have `size` players: the first ones play, in order."""
     per_team, odd = divmod(form.size, size)
     per_match = per_team * form.teams
     matches = 0 if odd else count // per_match
-    teams = np.repeat(np.arange(form.teams, dtype=np.int8), per_team)
-    return np.arange(matches * per_match), np.tile(teams, matches), np.full(matches, per_match)
+    teams = np.empty((matches, form.teams, per_team), np.int8)
+    teams[:] = np.arange(form.teams, dtype=np.int8)[:, None]
+    return teams.ravel(), np.full(matches, per_match)
 
 
 class Drain:
@@ -116,6 +126,8 @@ class Drain:
         self.queues: list[list[int]] = [np.flatnonzero(in_order == size).tolist() for size in self.sizes]
         for queue in self.queues:
             queue.reverse()  # the head is taken by pop()
+        self.players = int(in_order.sum())
+        """Players in the queues."""
         self.places: list[int] = []
         self.teams: list[int] = []
         self.tickets: list[int] = []
@@ -126,13 +138,15 @@ class Drain:
 
     def run(self) -> tuple[Array, Array, Array]:
         """Places, teams and tickets per match, match by match in order of selection."""
-        while any(self.queues):
+        while self.players >= self.form.seats:
             anchor = min(self.heads())[1]
             if self.anchored(anchor):
                 before = len(self.places)
                 self.complete(anchor)
                 self.tickets.append(len(self.places) - before)
+                self.players -= self.form.seats
             else:
+                self.players -= self.sizes[anchor] * len(self.queues[anchor])
                 self.queues[anchor] = []
         return (
             np.array(self.places, np.int64),

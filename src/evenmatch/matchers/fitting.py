@@ -10,7 +10,8 @@ solos, which fit anywhere, are spent last. Two things keep the search short:
     not among them ends the branch at once, and the ways to fill a room are listed without ever entering a dead end;
   - questions are remembered by the sorted rooms and the counts, each capped at the number that could be used at all,
     so that in a long queue, where almost all counts are above their cap, the same few questions return.
-With as many solos as free seats the answer is yes without a search.
+With as many solos as free seats the answer is yes without a search; so it is where taking the largest that fit, room
+after room, comes out even.
 
 Why correct. Every way to fill the first room is tried unless a necessary condition fails (the total, or a sum out of
 reach); a branch is remembered as failed only after all of it was tried; capping removes only parties that cannot be
@@ -65,17 +66,33 @@ class Fitter:
         if self._solo >= 0 and counts[self._solo] >= total:
             return [[0] * self._solo + [room] for room in rooms]
         order = sorted(range(len(rooms)), key=rooms.__getitem__)
+        if (found := self._greedily(rooms, order, counts)) is not None:
+            return found
         full = rooms.count(0)
         asked = tuple([rooms[room] for room in order[full:]])
         key = asked, self._capped(counts, total)
         if key not in self._answers:
             self._remember(key, patient)
-        found = self._answers[key]
-        if found is None:
+        answer = self._answers[key]
+        if answer is None:
             return None
         filling: Filling = [[0] * len(self.sizes)] * len(rooms)
-        for room, used in zip(order[full:], found, strict=True):
+        for room, used in zip(order[full:], answer, strict=True):
             filling[room] = list(used)
+        return filling
+
+    def _greedily(self, rooms: Sequence[int], order: Sequence[int], counts: Sequence[int]) -> Filling | None:
+        """The filling that takes as many of the largest as it can, room after room, if it comes out even."""
+        left, filling = list(counts), [[0] * len(self.sizes) for _ in rooms]
+        for room in order:
+            free, used = rooms[room], filling[room]
+            for index, size in enumerate(self.sizes):
+                if size <= free and left[index]:
+                    taken = used[index] = min(left[index], free // size)
+                    left[index] -= taken
+                    free -= taken * size
+            if free:
+                return None
         return filling
 
     def _remember(self, key: tuple[tuple[int, ...], tuple[int, ...]], patient: bool) -> None:

@@ -5,12 +5,11 @@ first [to] the last, selects h-1 unselected member nodes with the top h-1 minimu
 canonical order; of equally close members the earlier is taken. The first leaders choose well and the last get what
 remains.
 
-Everything else is as in `lom`. O(k n log n).
+Everything else is as in `lom`. How it is done fast: `numerics/greedy_sessions`.
 """
 
 from typing import ClassVar
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from evenmatch.domain.arrays import Array
@@ -19,6 +18,7 @@ from evenmatch.domain.queue import Format
 from evenmatch.domain.snapshot import Snapshot
 from evenmatch.matchers.association import Declared, kept, required, words
 from evenmatch.matchers.sessions import assigned, format_refusal, judge_parameters, judged_weights, plan_sessions
+from evenmatch.numerics.greedy_sessions import leaders_pick_by_matrix, leaders_pick_by_profile
 
 __all__ = ["L2m", "assign"]
 
@@ -57,7 +57,7 @@ class L2m:
 
     def plan(self, snapshot: Snapshot, *, seed: int = 0, trace: bool = False) -> Plan:
         """The sessions in the order of their leaders; members from the closest to the farthest."""
-        return plan_sessions(self, snapshot, leaders_pick, seed=seed, trace=trace)
+        return plan_sessions(self, snapshot, leaders_pick_by_profile, seed=seed, trace=trace)
 
 
 def assign(weights: ArrayLike, session_size: int) -> tuple[Array, float]:
@@ -68,15 +68,4 @@ def assign(weights: ArrayLike, session_size: int) -> tuple[Array, float]:
     ([1, 0, 1, -1, 0], 10.0)
     """
     matrix, capacity = judged_weights("l2m", weights, session_size)
-    return assigned(matrix, leaders_pick(matrix, capacity))
-
-
-def leaders_pick(weights: Array, capacity: int) -> Array:
-    """int64[k, capacity]: the members of each leader, in order of picking."""
-    free = np.arange(weights.shape[1])
-    picked = np.empty((len(weights), capacity), np.int64)
-    for leader, row in enumerate(weights):
-        nearest = np.argsort(row[free], kind="stable")[:capacity]
-        picked[leader] = free[nearest]
-        free = np.delete(free, nearest)
-    return picked
+    return assigned(matrix, leaders_pick_by_matrix(matrix, capacity))

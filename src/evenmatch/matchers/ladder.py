@@ -38,9 +38,9 @@ from evenmatch.domain.queue import Format
 from evenmatch.domain.snapshot import Snapshot
 from evenmatch.domain.ticket import FACT_MAX
 from evenmatch.errors import MatcherError
-from evenmatch.matchers.contract import plan_from_matches, require_seatable
+from evenmatch.matchers.contract import require_seatable
 from evenmatch.matchers.ladder_account import Account
-from evenmatch.matchers.ladder_creation import NO_SERVERS, Venue, channel, create_matches
+from evenmatch.matchers.ladder_creation import NO_SERVERS, Venues, channel, create_matches, venues
 from evenmatch.matchers.ladder_optimal import best_pairs
 from evenmatch.matchers.ladder_parameters import (
     judge_population_scales,
@@ -71,6 +71,9 @@ from evenmatch.matchers.ladder_stages import (
     window,
 )
 from evenmatch.matchers.parameters import choice, number, whole_number
+from evenmatch.numerics.selection import selected
+from evenmatch.numerics.wave_columns import first_beyond, in_canonical_order, paired, seated
+from evenmatch.numerics.window_pairs import RULES
 
 __all__ = [
     "CATEGORIES",
@@ -106,10 +109,13 @@ class Wave(NamedTuple):
     second: Array
     misses: Array
     """float64[n]."""
-    population: int
-    pressure: Fraction
     window: Array
     """float64[n]: the widest gap that each accepts."""
+    population: int
+    pressure: Fraction
+    category: str
+    growth: tuple[float, float]
+    """A window's base, and what a miss adds to it."""
 
 
 class Ladder:
@@ -208,28 +214,30 @@ class Ladder:
         account = Account(tuple(self.sides), snapshot.ticket[wave.order], wanted=trace)
         parts = partition(wave.first, wave.second)
         account.partition(parts)
-        level = category(wave.pressure, self.thresholds)
-        base, growth = self.windows[CATEGORIES.index(level)]
-        account.pressure(len(snapshot), wave.population, float(wave.pressure), level, base, growth, self._window_of)
-        left = np.full(len(snapshot), Reason.NO_OPPONENT_IN_WINDOW, np.int8)
+        account.pressure(
+            len(snapshot), wave.population, float(wave.pressure), wave.category, *wave.growth, self._window_of
+        )
+        left = np.empty(len(snapshot), np.int8)
+        left.fill(Reason.NO_OPPONENT_IN_WINDOW)
         matched = self._optimal if self.solver == "optimal" else self._document
         first, second = matched(wave, parts, account, left)
-        left[parts.neither] = Reason.CANNOT_PLAY_SIDE
+        if len(parts.neither):
+            left[parts.neither] = Reason.CANNOT_PLAY_SIDE
         if len(snapshot) - len(parts.neither) == 1:
             left[left != Reason.CANNOT_PLAY_SIDE] = Reason.TOO_FEW_PLAYERS
-        gap, score = self._gap_and_score(wave, first, second)
-        venues = self._create(snapshot, wave.order[first], wave.order[second], seed)
-        account.creation(first, second, gap, score, venues)
-        account.clean_up(gap, len(snapshot))
+        gap, cost, score = columns = np.empty((3, len(first)))
+        weight = float(self.wait_coefficient)
+        least, greatest = paired(first, second, wave.first, wave.second, wave.misses, weight, columns)
+        rosters, team_of = np.empty((len(first), 2), np.int32), np.empty((len(first), 2), np.int8)
         reasons = np.empty(len(snapshot), np.int8)
-        reasons[wave.order] = left
-        return plan_from_matches(
-            snapshot,
-            rows=wave.order[np.column_stack([first, second]).ravel()],
-            teams=np.tile(np.array([0, 1], np.int8), len(first)),
-            tickets=np.full(len(first), 2),
-            left=reasons,
-            cost=gap * gap,
+        seated(wave.order, first, second, left, rosters, team_of, reasons)
+        account.creation(first, second, gap, score, self._create(snapshot, rosters, seed))
+        account.clean_up(gap, least, greatest, len(snapshot))
+        return Plan(
+            rosters=rosters,
+            team_of=team_of,
+            cost=cost,
+            reasons=reasons,
             details=account.details,
             match_details=account.match_details,
             trace=account.trace,
@@ -242,57 +250,60 @@ class Ladder:
     def _wave(self, snapshot: Snapshot) -> Wave:
         """The columns of a snapshot in canonical order, with pressure and windows (stage 3)."""
         order = snapshot.canonical_order()
-        first, second = (column[order] for column in self._side_ratings(snapshot))
         population = self.active_population
         if population is None:
             population = len(snapshot) if snapshot.active_population is None else snapshot.active_population
         level = exact_pressure(len(snapshot), population, [(most, scale) for most, scale in self.population_scales])
-        misses = snapshot.misses[order].astype(np.float64)
-        widest = window(misses, level, thresholds=self.thresholds, windows=self.windows)
-        return Wave(order, first, second, misses, population, level, widest)
+        word = category(level, self.thresholds)
+        base, growth = self.windows[CATEGORIES.index(word)]
+        misses = np.ascontiguousarray(snapshot.misses, np.int32)
+        columns = np.empty((4, len(order)))
+        if not in_canonical_order(order, *self._side_ratings(snapshot), misses, float(base), float(growth), columns):
+            raise MatcherError("misses must be 0 or more")
+        first, second, missed, widest = columns
+        return Wave(order, first, second, missed, widest, population, level, word, (base, growth))
 
-    def _side_ratings(self, snapshot: Snapshot) -> list[Array]:
+    def _side_ratings(self, snapshot: Snapshot) -> tuple[Array, Array]:
         """float64[n] for each side, NaN = can't play it; raises MatcherError where ratings are missing or absurd."""
         fields = [f"ratings.{side}" for side in self.sides]
         if len(snapshot) and not any(field in snapshot.facts for field in fields):
             raise MatcherError(f"ladder: missing side ratings: the tickets have neither {fields[0]} nor {fields[1]}")
-        players = snapshot.player_start[:-1]
         columns = []
         for field in fields:
-            given = field in snapshot.facts
-            rating = snapshot.facts[field][players] if given else np.full(len(snapshot), np.nan)
-            if (absurd := np.abs(rating) > FACT_MAX).any():
-                row = int(absurd.argmax())
+            given = snapshot.facts.get(field)
+            rating = np.full(len(snapshot), np.nan) if given is None else np.ascontiguousarray(given, np.float64)
+            if (row := int(first_beyond(rating, FACT_MAX))) >= 0:
                 raise MatcherError(
                     f"ladder: ticket {int(snapshot.ticket[row])}: {field} must be a number "
                     f"from {-FACT_MAX:g} to {FACT_MAX:g}, not {rating[row]}"
                 )
             columns.append(rating)
-        return columns
+        return columns[0], columns[1]
 
     def _document(self, wave: Wave, parts: Partition, account: Account, left: Array) -> tuple[Array, Array]:
         """Stages 2 and 4 to 6: the places of each match on either side, and FILTERED noted in `left`."""
         sides = equalize(parts, wave.first, wave.second, balance_threshold=self.balance_threshold)
-        account.equalization(sides, wave.first, wave.second)
+        account.equalization(sides)
         swapped = not lead_is_first(len(sides.first), len(sides.second))
         ratings = (wave.second, wave.first) if swapped else (wave.first, wave.second)
         before = (sides.second, sides.first) if swapped else (sides.first, sides.second)
         kept = filter_by_priority(*before, wave.misses)
         account.filtering(self.sides[swapped], before, kept)
-        if len(kept[0]):
-            left[np.setdiff1d(before[1], kept[1])] = Reason.FILTERED
-        lead, follow = (
-            Side(rating[places], wave.misses[places], wave.window[places])
-            for rating, places in zip(ratings, kept, strict=True)
+        if 0 < len(kept[1]) < len(before[1]):
+            left[before[1]] = Reason.FILTERED
+            left[kept[1]] = Reason.NO_OPPONENT_IN_WINDOW
+        rule, weight = self._window_of, float(self.wait_coefficient)
+        (leads, found, follows), candidates, swaps, passes = selected(
+            RULES[rule], weight, self.refinement_passes, *kept, *ratings, wave.misses, wave.window
         )
-        rule = self._window_of
-        found = find_matches(lead, follow, window_of=rule, wait_coefficient=self.wait_coefficient)
-        account.matching(kept, found, lead, follow, rule, self.wait_coefficient)
-        refined = refine(
-            lead.take(found.lead), follow.take(found.follow), window_of=rule, passes=self.refinement_passes
-        )
-        leads, follows = kept[0][found.lead], kept[1][found.follow[refined.follow]]
-        account.refinement(leads, follows, refined)
+        if account.wanted:
+            lead, follow = (
+                Side(rating[places], wave.misses[places], wave.window[places])
+                for rating, places in zip(ratings, kept, strict=True)
+            )
+            account.candidates(kept, lead, follow, rule, weight)
+        account.matching(leads, found, candidates)
+        account.refinement(leads, follows, swaps, passes)
         return (follows, leads) if swapped else (leads, follows)
 
     def _optimal(self, wave: Wave, _: Partition, account: Account, left: Array) -> tuple[Array, Array]:
@@ -302,24 +313,17 @@ class Ladder:
         account.optimum(best)
         return best.first, best.second
 
-    def _gap_and_score(self, wave: Wave, first: Array, second: Array) -> tuple[Array, Array]:
-        gap = np.abs(wave.first[first] - wave.second[second])
-        return gap, gap * gap - self.wait_coefficient * (wave.misses[first] + wave.misses[second])
-
-    def _create(self, snapshot: Snapshot, first: Array, second: Array, seed: int) -> list[Venue]:
-        """Stage 7 for the rows of each match."""
-        nobody: tuple[None, ...] = (None,) * len(snapshot.player)
-        vetoed = snapshot.traits.get("vetoed_maps", nobody)
-        region = snapshot.traits.get("region", nobody)
-        start = snapshot.player_start
-        players = list(zip(start[first].tolist(), start[second].tolist(), strict=True))
-        return create_matches(
-            [(vetoed[one] or (), vetoed[other] or ()) for one, other in players],
-            [(region[one], region[other]) for one, other in players],
+    def _create(self, snapshot: Snapshot, rosters: Array, seed: int) -> Venues:
+        """Stage 7 for the rows of each match, which are rows of players too: all tickets are single players."""
+        return venues(
+            snapshot.traits.get("vetoed_maps"),
+            snapshot.traits.get("region"),
+            rosters[:, 0],
+            rosters[:, 1],
             maps=self.maps,
             region_servers=self.region_servers,
             channel_prefix=self.channel_prefix,
-            first_number=snapshot.first_match,
             channel_count=self.channel_count,
+            first_number=snapshot.first_match,
             seed=seed,
         )

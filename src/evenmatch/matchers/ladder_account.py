@@ -21,9 +21,9 @@ import numpy as np
 
 from evenmatch.domain.arrays import Array
 from evenmatch.domain.table import Table
-from evenmatch.matchers.ladder_creation import Venue
+from evenmatch.matchers.ladder_creation import Venues
 from evenmatch.matchers.ladder_optimal import Optimum
-from evenmatch.matchers.ladder_stages import Equalized, Found, Partition, Refined, Side, scores
+from evenmatch.matchers.ladder_stages import Equalized, Partition, Side, Total, scores
 
 __all__ = ["LISTED_MAX", "Account"]
 
@@ -41,6 +41,7 @@ class Account:
         self.wanted = wanted
         self.details: dict[str, Any] = dict.fromkeys(_STATISTICS)
         self.match_details = Table()
+        self.best: list[dict[str, Any]] = []
         self.steps: list[dict[str, Any]] = []
 
     @property
@@ -56,13 +57,14 @@ class Account:
             "both": len(parts.both),
             "neither": len(parts.neither),
         }
-        sets = zip((f"{first} only", f"{second} only", "both", "neither"), parts, strict=True)
-        self._step(1, "partition", sets=[self._listed(name, places) for name, places in sets])
+        if self.wanted:
+            sets = zip((f"{first} only", f"{second} only", "both", "neither"), parts, strict=True)
+            self._step(1, "partition", sets=[self._listed(name, places) for name, places in sets])
 
-    def equalization(self, sides: Equalized, first: Array, second: Array) -> None:
-        """Stage 2; `first` and `second` are the ratings at each place."""
+    def equalization(self, sides: Equalized) -> None:
+        """Stage 2."""
         places = dict(zip(self.sides, (sides.first, sides.second), strict=True))
-        means = [_mean(first[sides.first]), _mean(second[sides.second])]
+        means = sides.means
         told = {
             "equalized": {side: len(on_it) for side, on_it in places.items()},
             "moved": None if sides.moved < 0 else {"ticket": int(self.ticket[sides.moved])},
@@ -70,7 +72,8 @@ class Account:
             "mean_delta": None if means[0] is None or means[1] is None else abs(means[0] - means[1]),
         }
         self.details |= told
-        self._step(2, "equalize", **told, sets=[self._listed(side, on_it) for side, on_it in places.items()])
+        if self.wanted:
+            self._step(2, "equalize", **told, sets=[self._listed(side, on_it) for side, on_it in places.items()])
 
     def pressure(
         self, queue_size: int, population: int, pressure: float, category: str, base: float, growth: float, rule: str
@@ -98,38 +101,38 @@ class Account:
             "follow_kept": len(kept[1]),
         }
         self.details |= told
-        out = np.setdiff1d(np.concatenate(before), np.concatenate(kept))
-        self._step(4, "filter_by_priority", **told, sets=[self._listed("filtered", out)])
-
-    def matching(
-        self, kept: tuple[Array, Array], found: Found, lead: Side, follow: Side, rule: str, wait_coefficient: float
-    ) -> None:
-        """Stage 5."""
-        self.details["candidates"] = found.candidates
         if self.wanted:
-            numbers = [self.ticket[places].tolist() for places in kept]
-            best = heapq.nsmallest(
-                LISTED_MAX,
-                (
-                    (score, place, other)
-                    for place in range(len(lead.rating))
-                    for other, score in enumerate(
-                        scores(
-                            lead.take(np.array([place])), follow, window_of=rule, wait_coefficient=wait_coefficient
-                        ).tolist()
-                    )
-                    if score < math.inf
-                ),
-            )
-            listed = [{"tickets": [numbers[0][at], numbers[1][to]], "score": score} for score, at, to in best]
-            pairs = self._pairs(kept[0][found.lead], kept[1][found.follow])
-            self._step(5, "find_matches", candidates=found.candidates, best=listed, matches=pairs)
+            out = np.setdiff1d(np.concatenate(before), np.concatenate(kept))
+            self._step(4, "filter_by_priority", **told, sets=[self._listed("filtered", out)])
 
-    def refinement(self, lead: Array, follow: Array, refined: Refined) -> None:
+    def candidates(self, kept: tuple[Array, Array], lead: Side, follow: Side, rule: str, weight: float) -> None:
+        """Before stage 5: list the best of all acceptable pairs, for a trace."""
+        numbers = [self.ticket[places].tolist() for places in kept]
+        best = heapq.nsmallest(
+            LISTED_MAX,
+            (
+                (score, place, other)
+                for place in range(len(lead.rating))
+                for other, score in enumerate(
+                    scores(lead.take(np.array([place])), follow, window_of=rule, wait_coefficient=weight).tolist()
+                )
+                if score < math.inf
+            ),
+        )
+        self.best = [{"tickets": [numbers[0][at], numbers[1][to]], "score": score} for score, at, to in best]
+
+    def matching(self, lead: Array, follow: Array, candidates: int) -> None:
+        """Stage 5; places of each match, and how many pairs were acceptable."""
+        self.details["candidates"] = candidates
+        if self.wanted:
+            self._step(5, "find_matches", candidates=candidates, best=self.best, matches=self._pairs(lead, follow))
+
+    def refinement(self, lead: Array, follow: Array, swaps: int, passes: int) -> None:
         """Stage 6; places of each match after it."""
-        told = {"swaps": refined.swaps, "passes": refined.passes}
+        told = {"swaps": swaps, "passes": passes}
         self.details |= told
-        self._step(6, "refine", **told, matches=self._pairs(lead, follow))
+        if self.wanted:
+            self._step(6, "refine", **told, matches=self._pairs(lead, follow))
 
     def optimum(self, best: Optimum) -> None:
         """What stands in place of stages 2 and 4 to 6 where the solver is "optimal"."""
@@ -137,27 +140,28 @@ class Account:
         self.details |= told
         self._step(5, "best_pairs", **told, matches=self._pairs(best.first, best.second))
 
-    def creation(self, first: Array, second: Array, gap: Array, score: Array, venues: list[Venue]) -> None:
+    def creation(self, first: Array, second: Array, gap: Array, score: Array, venues: Venues) -> None:
         """Stage 7; places of each match, by side."""
         self.match_details = Table(
             {
                 "sides": Table(dict(zip(self.sides, (self.ticket[first], self.ticket[second]), strict=True))),
                 "gap": gap,
                 "score": score,
-                **Table.from_rows(venue._asdict() for venue in venues).columns,
+                **venues._asdict(),
             }
         )
-        self._step(7, "create_matches", matches=list(self.match_details[:LISTED_MAX]))
+        if self.wanted:
+            self._step(7, "create_matches", matches=list(self.match_details[:LISTED_MAX]))
 
-    def clean_up(self, gap: Array, queue_size: int) -> None:
-        """Stage 8."""
+    def clean_up(self, gap: Array, least: float, greatest: float, queue_size: int) -> None:
+        """Stage 8; `least` and `greatest` are those of the gaps, if there are any."""
         told = {
             "matches": len(gap),
             "matched": 2 * len(gap),
             "remaining": queue_size - 2 * len(gap),
-            "gap_mean": _mean(gap),
-            "gap_min": float(gap.min()) if len(gap) else None,
-            "gap_max": float(gap.max()) if len(gap) else None,
+            "gap_mean": Total.of(gap, np.arange(len(gap))).mean,
+            "gap_min": least if len(gap) else None,
+            "gap_max": greatest if len(gap) else None,
         }
         self.details |= told
         self._step(8, "clean_up", **told)
@@ -172,11 +176,6 @@ class Account:
     def _pairs(self, one: Array, other: Array) -> list[dict[str, list[int]]]:
         pairs = np.column_stack([self.ticket[one], self.ticket[other]])[:LISTED_MAX]
         return [{"tickets": pair} for pair in pairs.tolist()]
-
-
-def _mean(values: Array) -> float | None:
-    """The mean, whatever the order of the values; None if there are none."""
-    return math.fsum(values.tolist()) / len(values) if len(values) else None
 
 
 _STATISTICS: Final = (

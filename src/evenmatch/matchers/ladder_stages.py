@@ -12,27 +12,30 @@ lower place. A side's rating is NaN for a player who can't play that side.
 
 Whose side is whose. Stages 5 and 6 speak of a leading side and a following one (`lead_is_first`: the smaller leads).
 
-How stage 5 avoids listing all pairs. Every lead offers its best follower in a heap. If the one that comes up is still
-free, no pair can be better, since every other lead's best is worse and free followers only become fewer; otherwise the
-lead looks again and goes back into the heap. That is the document's sorted list, read in the same order, in O(n)
-memory.
+How stage 5 avoids listing all pairs. The document's sorted list takes exactly the pairs that are best for both of their
+players among those who are free; `numerics.window_pairs` finds them by walking from best to best, and counts the list
+without making it. The other stages are kernels too: `two_sides` (1, 2, 4) and `exchanges` (6).
 
 Exactness. Shares and thresholds are meant as written: 0.2 is a fifth, not the float next to it, so stage 3 compares
 fractions. Whether two means differ by more than the threshold is decided exactly too, wherever floats could be wrong.
 
-Complexity. Stage 2 and 4 O(n log n), 5 O(n^2) by vectors of the followers, 6 O(n) a pass.
+Complexity. Stage 5 about O(n log n), all others O(n), 6 for each pass.
 """
 
-import heapq
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final, NamedTuple, overload
 
 import numpy as np
 
 from evenmatch.domain.arrays import Array
 from evenmatch.errors import MatcherError
+from evenmatch.numerics.exact_sums import exact_sum
+from evenmatch.numerics.exchanges import exchanged
+from evenmatch.numerics.two_sides import divided, longest_waiting, most_neutral, shared_out
+from evenmatch.numerics.window_pairs import RULES, window_pairs
 
 __all__ = [
     "CATEGORIES",
@@ -66,6 +69,7 @@ THRESHOLDS: Final = (0.20, 0.10)
 WINDOWS: Final = ((75, 25), (100, 35), (125, 45))
 """(base, growth a miss) under HIGH, MODERATE and LOW pressure."""
 CATEGORIES: Final = ("HIGH", "MODERATE", "LOW")
+_FULL: Final = Fraction(1)
 
 
 class Side(NamedTuple):
@@ -83,6 +87,11 @@ class Side(NamedTuple):
         return Side(self.rating[places], self.misses[places], self.window[places])
 
 
+def _column(values: Array) -> Array:
+    """As kernels take it."""
+    return np.ascontiguousarray(values, np.float64)
+
+
 class Partition(NamedTuple):
     """Stage 1: int64 places, ascending."""
 
@@ -94,21 +103,18 @@ class Partition(NamedTuple):
 
 def partition(first: Array, second: Array) -> Partition:
     """Stage 1: who can play which side; `first` and `second`, float64[n], are the ratings there, NaN = can't."""
-    plays_first, plays_second = ~np.isnan(first), ~np.isnan(second)
-    return Partition(
-        np.flatnonzero(plays_first & ~plays_second),
-        np.flatnonzero(plays_second & ~plays_first),
-        np.flatnonzero(plays_first & plays_second),
-        np.flatnonzero(~(plays_first | plays_second)),
-    )
+    places, first_end, second_end, both_end = divided(_column(first), _column(second))
+    return Partition(places[:first_end], places[first_end:second_end], places[second_end:both_end], places[both_end:])
 
 
 class Equalized(NamedTuple):
-    """Stage 2: int64 places on each side, ascending, and the place that step 5 moved, -1 = none."""
+    """Stage 2: int64 places on each side, ascending, the place that step 5 moved, -1 = none, and the means."""
 
     first: Array
     second: Array
     moved: int
+    means: tuple[float | None, float | None]
+    """Of the first side and of the second; None = nobody is there."""
 
 
 def equalize(parts: Partition, first: Array, second: Array, *, balance_threshold: float = 50) -> Equalized:
@@ -117,44 +123,72 @@ def equalize(parts: Partition, first: Array, second: Array, *, balance_threshold
     Those who are better on the first side go there first. Counts are the hard rule: step 5 moves the most neutral
     flexible player from the stronger side to the weaker only where the difference in counts does not grow.
     """
-    both = parts.both
-    bias = first[both] - second[both]
-    both = both[np.lexsort((both, bias))]
-    short = len(parts.second_only) - len(parts.first_only)  # how many the first side is short of
-    rest = max(len(both) - abs(short), 0)
-    # Beyond the shortage the second side takes one from the front, the first one from the back, and so on.
-    to_first = min(max(short, 0), len(both)) + rest // 2
-    second_flexible, first_flexible = both[: len(both) - to_first], both[len(both) - to_first :]
-    moved = -1
-    on_first, on_second = np.append(parts.first_only, first_flexible), np.append(parts.second_only, second_flexible)
-    stronger = stronger_side(first[on_first], second[on_second], balance_threshold)
+    places, count = shared_out(*parts[:3], first, second)
+    on_first, on_second = places[:count], places[count:]
+    totals = Total.of(first, on_first), Total.of(second, on_second)
     surplus = len(on_first) - len(on_second)
-    movable = first_flexible if stronger > 0 else second_flexible
-    if stronger * surplus > 0 and len(movable):
-        moved = int(movable[np.lexsort((movable, np.abs(first[movable] - second[movable])))[0]])
+    stronger = _stronger(*totals, balance_threshold) if surplus else 0
+    moved = -1
+    if stronger * surplus > 0:
+        movable = np.zeros(len(first), bool)
+        movable[on_first if stronger > 0 else on_second] = True
+        moved = int(most_neutral(parts.both[movable[parts.both]], first, second))
+    if moved >= 0:
         if stronger > 0:
-            on_first, on_second = on_first[on_first != moved], np.append(on_second, moved)
+            on_first, on_second = on_first[on_first != moved], np.sort(np.append(on_second, moved))
         else:
-            on_first, on_second = np.append(on_first, moved), on_second[on_second != moved]
-    return Equalized(np.sort(on_first), np.sort(on_second), moved)
+            on_first, on_second = np.sort(np.append(on_first, moved)), on_second[on_second != moved]
+        totals = Total.of(first, on_first), Total.of(second, on_second)
+    return Equalized(on_first, on_second, moved, (totals[0].mean, totals[1].mean))
+
+
+class Total(NamedTuple):
+    """A sum of ratings, exactly."""
+
+    parts: list[float]
+    """Numbers whose sum it is."""
+    players: int
+
+    @classmethod
+    def of(cls, ratings: Array, places: Array) -> "Total":
+        """The sum of the ratings at these places."""
+        return cls(exact_sum(ratings, places).tolist(), len(places))
+
+    @property
+    def mean(self) -> float | None:
+        """The mean, whatever the order of the ratings; None if there are none."""
+        return math.fsum(self.parts) / self.players if self.players else None
+
+    @property
+    def exact_mean(self) -> Fraction:
+        """The mean without rounding."""
+        return sum(map(Fraction, self.parts), Fraction(0)) / self.players
 
 
 def stronger_side(first: Array, second: Array, threshold: float) -> int:
     """1 or -1 if the first or the second mean is higher by more than the threshold, 0 otherwise or if one is empty."""
-    if not len(first) or not len(second):
+    return _stronger(Total.of(first, np.arange(len(first))), Total.of(second, np.arange(len(second))), threshold)
+
+
+def _stronger(first: Total, second: Total, threshold: float) -> int:
+    if first.mean is None or second.mean is None:
         return 0
-    difference = math.fsum(first.tolist()) / len(first) - math.fsum(second.tolist()) / len(second)
+    difference = first.mean - second.mean
     if abs(abs(difference) - threshold) < 1e-6:
-        means = [sum(map(Fraction, side.tolist()), Fraction(0)) / len(side) for side in (first, second)]
-        beyond = abs(means[0] - means[1]) > Fraction(threshold)
+        beyond = abs(first.exact_mean - second.exact_mean) > Fraction(threshold)
     else:
         beyond = abs(difference) > threshold
     return (1 if difference > 0 else -1) if beyond else 0
 
 
+@lru_cache(maxsize=1000)
+def _written(value: float) -> Fraction:
+    return Fraction(str(value))
+
+
 def _as_written(value: float | Fraction) -> Fraction:
     """The fraction that a person means by a number: 0.2 is a fifth."""
-    return value if isinstance(value, Fraction) else Fraction(str(float(value)))
+    return value if isinstance(value, Fraction) else _written(float(value))
 
 
 def exact_pressure(
@@ -165,10 +199,9 @@ def exact_pressure(
     """Stage 3: min(1, scale * queue_size / active_population), exactly; an empty population is under full pressure."""
     if queue_size < 0 or active_population < 0:
         raise MatcherError(f"queue_size and active_population must be 0 or more: {queue_size}, {active_population}")
-    scale = next(scale for most, scale in population_scales if active_population <= float(most))
-    if not active_population:
-        return Fraction(queue_size > 0)
-    return min(Fraction(1), _as_written(scale) * queue_size / active_population)
+    scale = _as_written(next(scale for most, scale in population_scales if active_population <= float(most)))
+    above, below = scale.numerator * queue_size, scale.denominator * active_population
+    return _FULL if above >= below and above else Fraction(above, below or 1)
 
 
 def pressure(
@@ -184,8 +217,9 @@ def category(pressure: float | Fraction, thresholds: Sequence[float] = THRESHOLD
     """Stage 3: HIGH, MODERATE or LOW."""
     if not 0 <= pressure <= 1:
         raise MatcherError(f"pressure must be a number from 0 to 1, not {pressure}")
-    level = _as_written(pressure)
-    return CATEGORIES[sum([level < _as_written(threshold) for threshold in thresholds])]
+    above, below = _as_written(pressure).as_integer_ratio()
+    least = [_as_written(threshold).as_integer_ratio() for threshold in thresholds]
+    return CATEGORIES[sum([above * unit < share * below for share, unit in least])]
 
 
 @overload
@@ -225,10 +259,11 @@ def lead_is_first(first_count: int, second_count: int) -> bool:
 
 
 def filter_by_priority(lead: Array, follow: Array, misses: Array) -> tuple[Array, Array]:
-    """Stage 4: both sides, the larger one cut to the size of the smaller: most misses, then the earlier; ascending."""
-    kept = min(len(lead), len(follow))
-    longest = [np.sort(side[np.lexsort((side, -misses[side]))[:kept]]) for side in (lead, follow)]
-    return longest[0], longest[1]
+    """Stage 4: both sides, ascending, the larger one cut to the size of the smaller: most misses, then the earlier."""
+    size = min(len(lead), len(follow))
+    misses = _column(misses)
+    lead, follow = (side if len(side) == size else longest_waiting(side, misses, size) for side in (lead, follow))
+    return lead, follow
 
 
 def window_rule(window_of: str, lead_window: Array, follow_window: Array) -> Array:
@@ -259,36 +294,8 @@ def find_matches(lead: Side, follow: Side, *, window_of: str = "lead", wait_coef
 
     Equal scores go by the lead's place, then by the follower's.
     """
-    free = np.ones(len(follow.rating), bool)
-
-    def offers(place: int) -> Array:
-        alone = lead.take(np.array([place]))
-        score = scores(alone, follow, window_of=window_of, wait_coefficient=wait_coefficient)
-        score[~free] = np.inf
-        return score
-
-    candidates = 0
-    heap: list[tuple[float, int, int]] = []
-    for place in range(len(lead.rating)):
-        score = offers(place)
-        acceptable = int(np.isfinite(score).sum())
-        candidates += acceptable
-        if acceptable:
-            heap.append((float(score.min()), place, int(score.argmin())))
-    heapq.heapify(heap)
-    pairs: list[tuple[int, int]] = []
-    while heap:
-        _, place, best = heap[0]
-        if free[best]:
-            pairs.append((place, best))
-            free[best] = False
-            heapq.heappop(heap)
-        elif np.isfinite(score := offers(place)).any():
-            heapq.heapreplace(heap, (float(score.min()), place, int(score.argmin())))
-        else:
-            heapq.heappop(heap)
-    chosen = np.array(pairs, np.int64).reshape(-1, 2)
-    return Found(chosen[:, 0], chosen[:, 1], candidates)
+    leads, follows = map(_column, lead), map(_column, follow)
+    return Found(*window_pairs(RULES[window_of], float(wait_coefficient), *leads, *follows))
 
 
 class Refined(NamedTuple):
@@ -304,25 +311,5 @@ def refine(lead: Side, follow: Side, *, window_of: str = "lead", passes: int = 2
 
     An exchange must lower the sum of both squared gaps, and both new pairs must keep the window rule.
     """
-    order = list(range(len(lead.rating)))
-    leads, follows = lead.rating.tolist(), follow.rating.tolist()
-
-    def accepted(gap: float, lead_place: int, follow_place: int) -> bool:
-        return bool(gap <= window_rule(window_of, lead.window[lead_place], follow.window[follow_place]))
-
-    swaps = run = 0
-    for _ in range(passes):
-        swapped = 0
-        for at in range(len(order) - 1):
-            here, there = order[at], order[at + 1]
-            old = abs(leads[at] - follows[here]), abs(leads[at + 1] - follows[there])
-            new = abs(leads[at] - follows[there]), abs(leads[at + 1] - follows[here])
-            lower = new[0] * new[0] + new[1] * new[1] < old[0] * old[0] + old[1] * old[1]
-            if lower and accepted(new[0], at, there) and accepted(new[1], at + 1, here):
-                order[at], order[at + 1] = there, here
-                swapped += 1
-        run += 1
-        swaps += swapped
-        if not swapped:
-            break
-    return Refined(np.array(order, np.int64), swaps, run)
+    columns = map(_column, (lead.rating, lead.window, follow.rating, follow.window))
+    return Refined(*exchanged(RULES[window_of], passes, *columns))

@@ -34,7 +34,8 @@ from evenmatch.domain.queue import Format
 from evenmatch.domain.snapshot import Snapshot
 from evenmatch.matchers.association import Declared, kept, required, words
 from evenmatch.matchers.sessions import assigned, format_refusal, judge_parameters, judged_weights, plan_sessions
-from evenmatch.numerics.transport import certificate_broken, solve
+from evenmatch.numerics.profiles import Profiles
+from evenmatch.numerics.transport import Problem, certificate_broken, matrix_problem, profile_problem, solve
 
 __all__ = ["Lom", "assign"]
 
@@ -75,7 +76,7 @@ class Lom:
 
     def plan(self, snapshot: Snapshot, *, seed: int = 0, trace: bool = False) -> Plan:
         """The sessions in the order of their leaders; members in canonical order."""
-        return plan_sessions(self, snapshot, minimum_cost_flow, seed=seed, trace=trace, proven=True)
+        return plan_sessions(self, snapshot, flow_by_profile, seed=seed, trace=trace, proven=True)
 
 
 def assign(weights: ArrayLike, session_size: int) -> tuple[Array, float]:
@@ -94,10 +95,22 @@ def assign(weights: ArrayLike, session_size: int) -> tuple[Array, float]:
 
 
 def minimum_cost_flow(weights: Array, capacity: int) -> Array:
-    """int64[k, capacity]: the members of each leader in an optimum, ascending."""
-    found = solve(weights, capacity)
-    broken = certificate_broken(found, capacity)
+    """int64[k, capacity]: the members of each leader in an optimum, ascending; weights[k, m] are finite."""
+    return _proven(matrix_problem(weights, capacity))
+
+
+def flow_by_profile(profiles: Profiles, leaders: Array, members: Array, capacity: int) -> Array:
+    """int64[k, capacity]: places in `members` for each leader in an optimum, ascending."""
+    if not len(leaders) or not capacity:
+        return np.empty((len(leaders), capacity), np.int64)
+    return _proven(profile_problem(profiles, leaders, members, capacity))
+
+
+def _proven(problem: Problem) -> Array:
+    """An optimum of a problem, its proof checked."""
+    found = solve(problem)
+    broken = certificate_broken(problem, found)
     assert broken is None, broken
+    leaders, capacity = len(found.row_price), problem.capacity
     by_leader = np.argsort(found.row_of, kind="stable")
-    left_over = len(by_leader) - len(weights) * capacity
-    return by_leader[left_over:].reshape(len(weights), capacity)
+    return by_leader[len(by_leader) - leaders * capacity :].reshape(leaders, capacity)

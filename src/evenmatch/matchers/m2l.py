@@ -5,12 +5,11 @@ first to the last, selects a un-fully-matched leader node with the minimum assoc
 order; of equally close leaders the earlier is taken. When all leaders are full, the members who remain are left over:
 the last in canonical order, however close they are.
 
-Everything else is as in `lom`. O(n k).
+Everything else is as in `lom`. How it is done fast: `numerics/greedy_sessions`.
 """
 
 from typing import ClassVar
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from evenmatch.domain.arrays import Array
@@ -19,6 +18,7 @@ from evenmatch.domain.queue import Format
 from evenmatch.domain.snapshot import Snapshot
 from evenmatch.matchers.association import Declared, kept, required, words
 from evenmatch.matchers.sessions import assigned, format_refusal, judge_parameters, judged_weights, plan_sessions
+from evenmatch.numerics.greedy_sessions import members_pick_by_matrix, members_pick_by_profile
 
 __all__ = ["M2l", "assign"]
 
@@ -57,7 +57,7 @@ class M2l:
 
     def plan(self, snapshot: Snapshot, *, seed: int = 0, trace: bool = False) -> Plan:
         """The sessions in the order of their leaders; members in order of picking, which is canonical."""
-        return plan_sessions(self, snapshot, members_pick, seed=seed, trace=trace)
+        return plan_sessions(self, snapshot, members_pick_by_profile, seed=seed, trace=trace)
 
 
 def assign(weights: ArrayLike, session_size: int) -> tuple[Array, float]:
@@ -68,19 +68,4 @@ def assign(weights: ArrayLike, session_size: int) -> tuple[Array, float]:
     ([1, 1, 0, 0, -1], 12.0)
     """
     matrix, capacity = judged_weights("m2l", weights, session_size)
-    return assigned(matrix, members_pick(matrix, capacity))
-
-
-def members_pick(weights: Array, capacity: int) -> Array:
-    """int64[k, capacity]: the members of each leader, in order of picking."""
-    leaders = len(weights)
-    picked = np.empty((leaders, capacity), np.int64)
-    count = [0] * leaders
-    open_weights = weights.T.copy()
-    for member in range(leaders * capacity):  # every member finds room until all leaders are full
-        leader = int(open_weights[member].argmin())
-        picked[leader, count[leader]] = member
-        count[leader] += 1
-        if count[leader] == capacity:
-            open_weights[:, leader] = np.inf
-    return picked
+    return assigned(matrix, members_pick_by_matrix(matrix, capacity))

@@ -21,13 +21,16 @@ def whole_number(matcher: str, parameter: str, value: object, *, least: int, mos
 
 def number(matcher: str, parameter: str, value: object, *, least: float, most: float = math.inf) -> float:
     """The value unchanged, if it is a finite number from `least` to `most`; raises MatcherError otherwise."""
-    wanted = f"{least:g} or more" if most == math.inf else f"from {least:g} to {most:g}"
     if isinstance(value, bool) or not isinstance(value, int | float):
         kind = type(value).__name__
-        raise MatcherError(f"{matcher}: {parameter} must be a number {wanted}, not {value!r} ({kind})")
+        raise MatcherError(f"{matcher}: {parameter} must be a number {_range(least, most)}, not {value!r} ({kind})")
     if not least <= value <= most or value == math.inf:  # the first is true for NaN
-        raise MatcherError(f"{matcher}: {parameter} must be a number {wanted}, not {value}")
+        raise MatcherError(f"{matcher}: {parameter} must be a number {_range(least, most)}, not {value}")
     return value
+
+
+def _range(least: float, most: float) -> str:
+    return f"{least:g} or more" if most == math.inf else f"from {least:g} to {most:g}"
 
 
 def choice(matcher: str, parameter: str, value: object, known: Sequence[str]) -> str:

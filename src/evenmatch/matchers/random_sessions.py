@@ -5,7 +5,7 @@ session weighs when nobody looks at weights. Members are shuffled by the seed an
 order. Leaders are drawn from the same seed as `lom` draws them, so under one seed the two are compared on the same
 leaders.
 
-Everything else is as in `lom`. O(n), beside the weights that are only told.
+Everything else is as in `lom`. O(n).
 """
 
 from functools import partial
@@ -19,6 +19,7 @@ from evenmatch.domain.queue import Format
 from evenmatch.domain.snapshot import Snapshot
 from evenmatch.matchers.association import Declared, kept, required, words
 from evenmatch.matchers.sessions import assigned, format_refusal, judge_parameters, judged_weights, plan_sessions
+from evenmatch.numerics.profiles import Profiles
 from evenmatch.numerics.seeds import generator
 
 __all__ = ["Random", "assign"]
@@ -61,17 +62,22 @@ class Random:
 
     def plan(self, snapshot: Snapshot, *, seed: int = 0, trace: bool = False) -> Plan:
         """The sessions in the order of their leaders; members in the order in which they were drawn."""
-        return plan_sessions(self, snapshot, partial(dealt_out, seed=seed), seed=seed, trace=trace)
+        return plan_sessions(self, snapshot, partial(dealt_by_seed, seed=seed), seed=seed, trace=trace)
 
 
 def assign(weights: ArrayLike, session_size: int, seed: int = 0) -> tuple[Array, float]:
     """The leader of each member, int64[m], -1 = left over, and the total weight; arguments as of `lom.assign`."""
     matrix, capacity = judged_weights("random", weights, session_size)
-    return assigned(matrix, dealt_out(matrix, capacity, seed=seed))
+    leaders, members = matrix.shape
+    return assigned(matrix, dealt_out(leaders, members, capacity, seed=seed))
 
 
-def dealt_out(weights: Array, capacity: int, *, seed: int) -> Array:
-    """int64[k, capacity]: the members of each leader, in the order in which they were drawn."""
-    leaders, members = weights.shape
+def dealt_out(leaders: int, members: int, capacity: int, *, seed: int) -> Array:
+    """int64[leaders, capacity]: the members of each leader, in the order in which they were drawn."""
     drawn = generator(seed, SALT_MEMBERS).permutation(members)
     return drawn[: leaders * capacity].reshape(leaders, capacity)
+
+
+def dealt_by_seed(_: Profiles, leaders: Array, members: Array, capacity: int, *, seed: int) -> Array:
+    """`dealt_out`, whoever they are."""
+    return dealt_out(len(leaders), len(members), capacity, seed=seed)

@@ -4,10 +4,11 @@ Problem. Four algorithms answer one question: which members go to which leader? 
 their results are to be compared: the same seed has to elect the same leaders.
 
 Idea. n players in canonical order, sessions of h. k = floor(n / h) of them are leaders: drawn by the seed, or the first
-k. The others are members. An algorithm is a function `picks(weights, capacity)`: float64[k, m] in, int64[k, capacity]
-out, the members of each leader in the order in which they were picked, capacity = h - 1.
+k. The others are members. An algorithm is a function `picks(profiles, leaders, members, capacity)`: profiles of all
+players and who of them leads in, int64[k, capacity] out, the members of each leader in the order in which they were
+picked, capacity = h - 1. The k * m weights are not calculated, unless an algorithm looks at them.
 
-    snapshot -> canonical order -> leaders, members -> association weights -> picks -> one match a leader
+    snapshot -> canonical order -> leaders, members -> profiles (`association`) -> picks -> one match a leader
 
 Invariants.
   1. Leaders stand in canonical order, members too: the earliest of equals is always the one with the lowest index.
@@ -15,6 +16,7 @@ Invariants.
   3. Up to h - 1 members are left over; without enough players for one session nobody leads.
 """
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any, ClassVar, Final, Protocol, TypeAlias
@@ -27,9 +29,10 @@ from evenmatch.domain.queue import TEAM_SIZE_MAX, Format
 from evenmatch.domain.snapshot import Snapshot
 from evenmatch.domain.table import Table
 from evenmatch.errors import MatcherError
-from evenmatch.matchers.association import Declared, association, declared_features
+from evenmatch.matchers.association import Declared, declared_features, profiles_of
 from evenmatch.matchers.contract import plan_from_matches, require_seatable
 from evenmatch.matchers.parameters import choice, whole_number
+from evenmatch.numerics.profiles import Profiles, pair_weights
 from evenmatch.numerics.seeds import generator
 
 __all__ = [
@@ -46,8 +49,9 @@ SALT_LEADERS: Final = 0
 WEIGHT_MAX: Final = 1e300
 SESSION_MAX: Final = 1_000_000
 
-Picks: TypeAlias = Callable[[Array, int], Array]
-"""(weights float64[k, m], capacity) -> int64[k, capacity]: the members of each leader, in order of picking."""
+Picks: TypeAlias = Callable[[Profiles, Array, Array, int], Array]
+"""(profiles, leaders int64[k], members int64[m], capacity) -> int64[k, capacity]: places in `members` for each leader,
+in order of picking. Leaders and members are rows of the profiles."""
 
 
 class SessionMatcher(Protocol):
@@ -85,30 +89,38 @@ def plan_sessions(
     """The sessions in the order of their leaders; `proven` says that no picks have a smaller total weight."""
     snapshot = require_seatable(matcher, snapshot)
     order = snapshot.canonical_order()
-    ordered = snapshot.take(order)
-    leaders, members = elected(len(order), matcher.session_size, matcher.leaders, seed)
-    weights = association(matcher.name, ordered, matcher.features, leaders, members)
-    picked = picks(weights, matcher.session_size - 1)
-    seats = np.column_stack((leaders, members[picked]))
-    each = np.take_along_axis(weights, picked, axis=1)
-    cost = np.array([math.fsum(session) for session in each.tolist()], np.float64)
-    ticket = ordered.ticket
-    steps = zip(ticket[seats].tolist(), each.tolist(), strict=True)
-    too_few = len(order) < matcher.session_size
+    size = matcher.session_size
+    leaders, members = elected(len(order), size, matcher.leaders, seed)
+    profiles = profiles_of(matcher.name, snapshot, matcher.features, order)
+    seats = np.empty((len(leaders), size), np.int64)
+    seats[:, 0] = leaders
+    seats[:, 1:] = members[picks(profiles, leaders, members, size - 1)]
+    weights = np.empty((len(leaders), size - 1))
+    pair_weights(*profiles, leaders, seats[:, 1:].ravel(), weights.ravel())
+    each = weights.tolist()
+    cost = np.array([math.fsum(session) for session in each], np.float64)
+    rows = order[seats]
+    too_few = len(order) < size
     return plan_from_matches(
         snapshot,
-        rows=order[seats.ravel()],
+        rows=rows.ravel(),
         teams=np.zeros(seats.size, np.int8),
-        tickets=np.full(len(seats), matcher.session_size),
+        tickets=np.full(len(seats), size),
         left=np.full(len(order), Reason.TOO_FEW_PLAYERS if too_few else Reason.LEFT_OVER),
         cost=cost,
         details={
-            "bound": math.fsum(each.ravel().tolist()) if proven else None,
+            "bound": math.fsum(itertools.chain.from_iterable(each)) if proven else None,
             "optimality_gap": 0.0 if proven else None,
         },
-        match_details=Table({"leader": ticket[leaders], "weight": cost}),
-        trace=tuple({"leader": s[0], "members": s[1:], "weights": w} for s, w in steps) if trace else (),
+        match_details=Table({"leader": snapshot.ticket[rows[:, 0]], "weight": cost}),
+        trace=account(snapshot.ticket[rows].tolist(), each) if trace else (),
     )
+
+
+def account(tickets: list[list[int]], weights: list[list[float]]) -> tuple[dict[str, Any], ...]:
+    """A step a session: its leader, the members in order of picking, and what each of them weighs."""
+    steps = zip(tickets, weights, strict=True)
+    return tuple({"leader": seated[0], "members": seated[1:], "weights": each} for seated, each in steps)
 
 
 def elected(count: int, session_size: int, leaders: str, seed: int) -> tuple[Array, Array]:
@@ -138,8 +150,9 @@ def judged_weights(matcher: str, weights: object, session_size: object) -> tuple
     leaders, members = given.shape
     if not leaders:
         raise MatcherError(f"{matcher}: weights must have a row for at least one leader, not none")
-    matrix = given.astype(np.float64)
-    if (wrong := ~(np.abs(matrix) <= WEIGHT_MAX)).any():
+    matrix = np.ascontiguousarray(given, np.float64)
+    if members and not (matrix.min() >= -WEIGHT_MAX and matrix.max() <= WEIGHT_MAX):
+        wrong = ~(np.abs(matrix) <= WEIGHT_MAX)
         leader, member = divmod(int(wrong.argmax()), members)
         value = matrix[leader, member]
         raise MatcherError(f"{matcher}: weights[{leader}, {member}] must be a finite number, not {value}")

@@ -1,7 +1,9 @@
-"""The search under `matching`: prices, pairs and blossoms, improved root by root until the heaviest matching is found.
+"""Pairs in a general graph, most pairs, then least cost, for whole numbers of any size: `matching` without its limits.
 
-The dual that the prices belong to stands in `matching`. We keep every slack >= 0, matched edges tight (slack 0) and
-blossoms as full as they can be; what is missing at first is that no vertex is both single and priced.
+Costs of any size, thousands of edges at most. `near_ties` asks it what 64 bits can't tell; the tests ask it whether
+`matching` is right, since it does the same in plain Python. The dual that the prices belong to stands in `matching`. We
+keep every slack >= 0, matched edges tight (slack 0) and blossoms as full as they can be; what is missing at first is
+that no vertex is both single and priced.
 
 One search for each such vertex, the root. An alternating tree grows from it along tight edges: vertices at even
 distance are outer, at odd distance inner. `time` flows: outer prices fall and inner ones rise by one a unit (outer
@@ -28,12 +30,21 @@ import heapq
 from collections.abc import Sequence
 from typing import Final
 
-__all__ = ["Blossoms"]
+__all__ = ["Blossoms", "least_cost_pairs"]
 
 _OUTSIDE: Final = 0
 _OUTER: Final = 1
 _INNER: Final = -1
 """Labels of nodes; as numbers they are the sign with which time lowers a price."""
+
+
+def least_cost_pairs(count: int, edges: Sequence[tuple[int, int, int]]) -> list[int]:
+    """The mate of each vertex, -1 = single, in a matching of the most pairs, then of the least total cost."""
+    lowest, highest = (choose([cost for _, _, cost in edges], default=0) for choose in (min, max))
+    most = (highest - lowest) * (count // 2) + 1
+    search = Blossoms(count, [(u, v, 2 * (most - (cost - lowest))) for u, v, cost in edges])
+    search.solve()
+    return search.mate
 
 
 class Blossoms:
@@ -73,7 +84,7 @@ class Blossoms:
         self.tree: list[int] = []
         self.events: list[tuple[int, int, int, int]] = []
         """(time, u, v, weight of the edge), or (time, blossom, -1, 0) where one may be expanded."""
-        self.earliest: list[int | None] = [None] * count
+        self.earliest: dict[int, int] = {}
         """When the earliest edge to a vertex outside the tree becomes tight, as far as noted."""
         self.end = (0, -1, -1)
         """The earliest end known: (time, outer vertex, single vertex or -1)."""
@@ -99,7 +110,7 @@ class Blossoms:
     def run(self, root: int) -> None:
         """One search: afterwards the root is matched, or a vertex without a price is single in its place."""
         self.time, self.tree, self.events = 0, [], []
-        self.earliest = [None] * len(self.near)
+        self.earliest = {}
         self.end = (self.price[root], root, -1)
         self._make_outer(self.top[root])
         while self.events and self.events[0][0] < self.end[0]:
@@ -175,8 +186,7 @@ class Blossoms:
 
     def _note(self, when: int, u: int, v: int, weight: int) -> None:
         """Note when the edge from outer u to v outside the tree becomes tight, if that is news."""
-        known = self.earliest[v]
-        if when < self.end[0] and (known is None or when < known):
+        if when < self.end[0] and when < self.earliest.get(v, self.end[0]):
             self.earliest[v] = when
             heapq.heappush(self.events, (when, u, v, weight))
 
@@ -268,7 +278,7 @@ class Blossoms:
     def _look_back(self, node: int) -> None:
         """Note the edges from the tree to a node that has just dropped out of it."""
         for v in self.members[node]:
-            self.earliest[v] = None
+            self.earliest.pop(v, None)
             for u, weight in self.near[v]:
                 if self.label[self.top[u]] == _OUTER:
                     self._note(self.time + self._price_now(u) + self.price[v] - weight, u, v, weight)

@@ -7,17 +7,48 @@ Kernels that are called from kernels only need no types.
 Arrays are named by what they hold: `INTS` is int64[:], `INTS2` int64[:, :], all contiguous and promised not to be
 written to, so that the frozen columns of a snapshot may be passed as they are; `OUT_INTS` and the like are written to.
 
+The cache is a folder named by a digest of all sources here. numba itself looks only at the file of the function that
+is called, so after a change of a kernel in another file it would go on using old code of its callers.
+
 No kernel uses numba's own threads: its default threading layer aborts the process when two threads call it at once.
 Work is split in Python instead (`threads`).
 """
 
 from collections.abc import Callable
+from hashlib import blake2b
+from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
 import numba
 from numba import types
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+_HERE: Final = Path(__file__).parent
+FOLDER: Final = "kernels-"
+"""How the names of cache folders begin."""
+
+
+def cache_folder() -> Path:
+    """Where the compiled code of these very sources is kept: beside them, or in a folder of the user."""
+    digest = blake2b(digest_size=8)
+    for path in sorted(_HERE.glob("*.py")):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    chosen = vars(numba.config)["CACHE_DIR"]
+    parents = [Path(chosen)] if chosen else [_HERE / "__pycache__", Path.home() / ".cache" / "evenmatch"]
+    for parent in parents:
+        folder = parent / (FOLDER + digest.hexdigest())
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / ".writable").touch()
+        except OSError:
+            continue
+        return folder
+    return parents[0]
+
+
+CACHE: Final = cache_folder()
+vars(numba.config)["CACHE_DIR"] = str(CACHE)
 
 INT: Final = types.int64
 FLOAT: Final = types.float64
@@ -43,3 +74,16 @@ def kernel(*takes: Any) -> Callable[[F], F]:
         return cast(F, compiler(function))
 
     return compiled
+
+
+def bundle(kind: type, *holds: Any) -> Any:
+    """The type of a NamedTuple of arrays, to be taken by a kernel; its arrays are of exactly these types."""
+    untyped: Any = types
+    alike = all(each == holds[0] for each in holds)
+    return untyped.NamedUniTuple(holds[0], len(holds), kind) if alike else untyped.NamedTuple(holds, kind)
+
+
+def inlined(function: F) -> F:
+    """Make a function part of the kernels that call it, where the cost of a call would count."""
+    compiler: Any = numba.njit(inline="always", nogil=True, error_model="numpy")
+    return cast(F, compiler(function))

@@ -1,34 +1,35 @@
 """The cheapest way to give every row exactly `capacity` columns, each column at most once: a transportation problem.
 
-Problem. float64 costs[k, m]; every row takes exactly `capacity` of the m >= k * capacity columns, surplus columns stay
-free, the total is minimal. This is min-cost max-flow on source -> rows -> columns -> target, with capacities
-`capacity`, 1 and 1.
+Problem. Costs of k rows and m columns, a matrix or the distances between profiles; every row takes exactly `capacity`
+of the m >= k * capacity columns, surplus columns stay free, the total is minimal. Rows are leaders, columns members.
 
-Idea. Successive shortest augmenting paths, one unit of flow after the other. Rows are few and columns many, so the
-paths are searched over rows alone: row a may take a column away from row b, which must then be compensated:
+    k <= 10,000, m <= 90,000 here: the pairs are too many to be looked at twice, or to be kept at all
 
-    a --swap[a, b]--> b --swap[b, c]--> c --near[c]--> a free column
+Idea. Every member keeps a short list of its best leaders at the prices of the moment, with a horizon that says when the
+list is not enough (`leader_lists`, which asks a tree, `leader_space`, or the matrix). An auction on the lists with a
+falling eps finds prices that are nearly right (`leader_auction`), shortest augmenting paths make the rest exact
+(`leader_paths`), and a test of every pair proves it (`leader_proof`).
 
-    swap[a, b] = least of costs[a, j] - costs[b, j] over the columns j of row b
-    near[a]    = least cost of row a over the free columns, found by a pointer into the sorted row that only advances
+    lists -> auction, large eps -> lists at those prices -> auction, small eps -> augmenting paths -> proof
 
-Dijkstra over rows with prices that keep every reduced length >= 0; after each unit the prices of the rows that were
-scanned rise, and only the `swap` columns of the rows on the path are computed again.
+Where one number is all that counts, the order on the line takes the auction's place (`leader_line`).
 
-Exact arithmetic. Costs are first put on a grid of whole multiples of a power of two, `step`, fine enough that 2^47 or
-more steps make the largest (k <= 1,000). From there on everything is int64: no rounding, no tolerance, ties are ties.
-Whole numbers, and all numbers that are multiples of `step`, are not changed by the grid; any other moves by at most
-step / 2, which is no more than the rounding of the total itself. "Optimal" means optimal on the grid.
+Exact arithmetic. Costs are int64 multiples of a power of two, `step`. Of a matrix, 2^50 or almost as many steps make
+the largest cost: whole numbers and all other multiples of `step` are not changed by the grid, any other moves by at
+most step / 2. Of profiles, 2^53 steps or more make the largest cost that there could be, and it is the coordinates that
+lie on the grid: a cost moves by no more than it is rounded by as a float. "Optimal" means optimal on the grid.
 
-Proof. Prices u of rows and v <= 0 of columns with u_i + v_j <= costs[i, j] everywhere bound every solution from below
-by capacity * sum(u) + sum(v). `certificate_broken` checks that the prices do that, and that the solution reaches the
-bound (equality on its pairs, v = 0 on free columns). It trusts nothing of the search.
+Why nothing overflows. Lists with horizons behave like the complete graph, in which a member may always take a seat that
+nobody has bid for: one round, or one path, can't raise prices by more than the largest cost and eps above those of
+leaders with an empty seat. There are some tens of rounds at most, and 2^8 of the largest costs fit.
 
-Complexity. k * capacity searches of at most k scans of k numbers: 0.2 s for 500 players in tens, a second or two for
-2,000. Memory k * (k + m).
+Proof. Prices u of rows and v <= 0 of columns with u_i + v_j <= cost_ij everywhere bound every solution from below by
+capacity * sum(u) + sum(v). `certificate_broken` checks that the prices do that, and that the solution reaches the bound
+(equality on its pairs, v = 0 on free columns). It trusts nothing of the search.
 
-Sources: J. Edmonds, R. M. Karp, "Theoretical improvements in algorithmic efficiency for network flow problems" (1972);
-R. Jonker, A. Volgenant, "A shortest augmenting path algorithm for dense and sparse linear assignment problems" (1987).
+Complexity. See the parts; about linear in m for profiles of few features. Memory: 300 bytes a member. It falls back to
+looking at all leaders for each member where profiles have many features, and at all members of a leader where a leader
+has very many; both stay exact.
 """
 
 import math
@@ -37,13 +38,44 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from evenmatch.domain.arrays import Array
+from evenmatch.numerics.leader_auction import Seating, auction, empty_seating
+from evenmatch.numerics.leader_line import on_a_line, seat_on_line
+from evenmatch.numerics.leader_lists import Lists, empty_lists, fill
+from evenmatch.numerics.leader_paths import make_content
+from evenmatch.numerics.leader_proof import a_pair_costs_less
+from evenmatch.numerics.leader_space import NOWHERE, Space, on_grid
+from evenmatch.numerics.profiles import Profiles, tree_of
 
-__all__ = ["Transport", "certificate_broken", "on_grid", "solve"]
+__all__ = ["Problem", "Transport", "certificate_broken", "matrix_problem", "profile_problem", "solve"]
 
-FAR: Final = 1 << 61
-"""Longer than any path: `on_grid` keeps costs and prices far below."""
-CLOSED: Final = np.iinfo(np.int64).max
-"""The key of a row that has been scanned."""
+WANTED: Final = 16
+"""Leaders in a list."""
+MANY: Final = 4096
+"""From so many members on, lists are filled again for all at once."""
+BITS: Final = 50
+"""The largest cost of a matrix has this many bits."""
+SPREAD_MIN: Final = 1 << 38
+"""Members differ in cost by the spread of a list; where by nothing or very little, this is assumed."""
+DIVISOR: Final = 8
+LAST: Final = 4096
+"""The auction's eps begins at a quarter of the spread and ends at this part of it."""
+SLACK: Final = 16
+NO_MATRIX: Final = np.empty((0, 0))
+
+
+class Problem(NamedTuple):
+    """Costs and capacity; rows and columns of a space stand in the order of their trees."""
+
+    matrix: Array
+    """float64[k, m], or empty: then costs are distances in the space."""
+    step: float
+    """What one grid step is worth."""
+    space: Space
+    rows: Array
+    """int64[k]: the row that each leader of the space is."""
+    columns: Array
+    """int64[m]: the column that each member of the space is."""
+    capacity: int
 
 
 class Transport(NamedTuple):
@@ -55,136 +87,103 @@ class Transport(NamedTuple):
     """int64[k]: u."""
     column_price: Array
     """int64[m]: v, never positive."""
-    grid: Array
-    """int64[k, m]: the costs in grid steps."""
-    step: float
-    """What one grid step is worth."""
 
 
-def solve(costs: Array, capacity: int) -> Transport:
-    """An optimal solution with its prices; `costs`, float64[k, m], must be finite and m at least k * capacity."""
+def matrix_problem(costs: Array, capacity: int) -> Problem:
+    """The problem of a matrix, float64[k, m], all finite, m at least k * capacity."""
     rows, columns = costs.shape
     if columns < rows * capacity:
         raise ValueError(f"{rows} rows of {capacity} need {rows * capacity} columns, not {columns}")
-    grid, step = on_grid(costs)
-    search = _Search(grid, capacity)
-    for _ in range(capacity):
-        for row in range(rows):
-            search.add_one(row)
-    return Transport(search.row_of, search.price, search.column_prices(), grid, step)
+    largest = max(float(costs.max(initial=0.0)), -float(costs.min(initial=0.0)))
+    exponent = math.frexp(largest)[1] - BITS
+    if not -1000 < exponent < 1000:
+        costs, exponent = np.ldexp(costs, -exponent), 0
+    return Problem(
+        np.ascontiguousarray(costs), math.ldexp(1.0, exponent), NOWHERE, np.arange(rows), np.arange(columns), capacity
+    )
 
 
-def on_grid(costs: Array) -> tuple[Array, float]:
-    """Costs as int64 multiples of a power of two, and that power."""
-    rows = costs.shape[0]
-    # A price is at most a path of k swaps, so k times the largest cost, several times over, has to stay below FAR.
-    bits = min(50, 57 - rows.bit_length())
-    exponent = math.frexp(float(np.abs(costs).max(initial=0.0)))[1]
-    grid = np.rint(np.ldexp(costs, bits - exponent)).astype(np.int64)
-    return grid, math.ldexp(1.0, exponent - bits)
+def profile_problem(profiles: Profiles, leaders: Array, members: Array, capacity: int) -> Problem:
+    """The problem of players: rows and columns are the players of these numbers; there must be some of both."""
+    rows, columns = tree_of(profiles.take(leaders)), tree_of(profiles.take(members))
+    space, step = on_grid(profiles, rows, columns.points)
+    return Problem(NO_MATRIX, step, space, rows.order, columns.order, capacity)
 
 
-def certificate_broken(found: Transport, capacity: int) -> str | None:
+def solve(problem: Problem) -> Transport:
+    """An optimal solution with its prices."""
+    leaders, members = len(problem.rows), len(problem.columns)
+    if not problem.capacity:
+        return _nobody_seated(problem)
+    seating = empty_seating(leaders, members)
+    lists = empty_lists(members, min(WANTED, leaders))
+    unit, space = 1.0 / problem.step, problem.space
+    costs = problem.matrix, unit, space
+    if on_a_line(space):
+        seat_on_line(space, seating, problem.capacity)
+        fill(*costs, seating.price, lists, fresh=True)
+    else:
+        fill(*costs, seating.price, lists, fresh=True)
+        _auction(costs, lists, seating, problem.capacity)
+    make_content(*costs, lists, seating, problem.capacity)
+    return _in_given_order(problem, seating)
+
+
+def _auction(costs: tuple[Array, float, Space], lists: Lists, seating: Seating, capacity: int) -> None:
+    spread = max(SPREAD_MIN, int((lists.cost[:, -1] - lists.cost[:, 0]).mean()))
+    eps, last = spread // 4, spread // LAST
+    if len(lists.horizon) >= MANY:
+        ended = auction(*costs, lists, seating, capacity, eps, eps, DIVISOR, SLACK)
+        fill(*costs, seating.price, lists, fresh=False)
+        eps = ended // DIVISOR
+    auction(*costs, lists, seating, capacity, eps, last, DIVISOR, SLACK)
+
+
+def _nobody_seated(problem: Problem) -> Transport:
+    rows, columns = len(problem.rows), len(problem.columns)
+    steps = np.rint(problem.matrix / problem.step).min(axis=1, initial=0.0)
+    return Transport(np.full(columns, -1), np.minimum(steps, 0.0).astype(np.int64)[:rows], np.zeros(columns, np.int64))
+
+
+def _in_given_order(problem: Problem, seating: Seating) -> Transport:
+    """The solution in terms of the caller's rows and columns, prices put so that v is 0 for the free columns."""
+    rows, columns = problem.rows, problem.columns
+    leaders = len(rows)
+    paid = seating.own + seating.price[seating.leader_of]
+    level = seating.price[-1] if len(columns) > leaders * problem.capacity else paid.max()
+    row_of, v = np.empty(len(columns), np.int64), np.empty(len(columns), np.int64)
+    u = np.empty(leaders, np.int64)
+    row_of[columns] = np.append(rows, -1)[seating.leader_of]
+    v[columns] = paid - level
+    u[rows] = level - seating.price[:-1]
+    return Transport(row_of, u, v)
+
+
+def certificate_broken(problem: Problem, found: Transport) -> str | None:
     """The first condition of optimality that does not hold, in words, or None: then the solution is optimal."""
-    grid, u, v = found.grid, found.row_price, found.column_price
-    taken = found.row_of >= 0
-    if (np.bincount(found.row_of[taken], minlength=len(grid)) != capacity).any():
-        return f"a row does not have exactly {capacity} columns"
+    row_of, u, v = found
+    taken = np.flatnonzero(row_of >= 0)
+    if (np.bincount(row_of[taken], minlength=len(u)) != problem.capacity).any():
+        return f"a row does not have exactly {problem.capacity} columns"
     if (v > 0).any():
         return "a column's price is positive"
-    if v[~taken].any():
+    if v[row_of < 0].any():
         return "a free column has a price"
-    reduced = grid - u[:, None] - v
-    if (reduced < 0).any():
+    unit = 1.0 / problem.step
+    if a_pair_costs_less(problem.matrix, unit, problem.space, u[problem.rows], v[problem.columns]):
         return "a pair costs less than its prices"
-    if reduced[found.row_of[taken], np.flatnonzero(taken)].any():
+    if (_pair_steps(problem, row_of, taken) != u[row_of[taken]] + v[taken]).any():
         return "a chosen pair costs more than its prices"
     return None
 
 
-class _Search:
-    """The flow so far, and what the next shortest path needs to know of it."""
-
-    def __init__(self, grid: Array, capacity: int) -> None:
-        rows, columns = grid.shape
-        self.grid = grid
-        self.every_row = np.arange(rows)
-        self.row_of = np.full(columns, -1)
-        self.held = np.full((rows, capacity), -1)
-        """The columns of each row, in no order."""
-        self.count = [0] * rows
-        self.swap = np.full((rows, rows), FAR)
-        self.by_cost = np.argsort(grid, axis=1, kind="stable")
-        self.pointer = np.zeros(rows, np.int64)
-        self.price: Array = grid.min(axis=1, initial=FAR) if columns else np.zeros(rows, np.int64)
-
-    def nearest_free(self) -> Array:
-        """int64[k]: the cheapest free column of each row; the earliest of equals."""
-        nearest: Array = self.by_cost[self.every_row, self.pointer]
-        while (behind := np.flatnonzero(self.row_of[nearest] >= 0)).size:
-            self.pointer[behind] += 1
-            nearest[behind] = self.by_cost[behind, self.pointer[behind]]
-        return nearest
-
-    def add_one(self, source: int) -> None:
-        """Give one row one more column, along the shortest path to a free one."""
-        nearest = self.nearest_free()
-        ending = self.grid[self.every_row, nearest] - self.price
-        last, parent = self.shortest_path(source, ending)
-        self.augment(source, last, int(nearest[last]), parent)
-
-    def shortest_path(self, source: int, ending: Array) -> tuple[int, Array]:
-        """The last row of the path and the row before each; `ending` is each row's reduced way to a free column."""
-        price, swap = self.price, self.swap
-        length = np.full(len(price), FAR)
-        length[source] = 0
-        key = length.copy()
-        parent = np.full(len(price), -1)
-        scanned: list[int] = []
-        shortest, last = CLOSED, -1
-        while True:
-            row = int(key.argmin())
-            here = int(key[row])
-            if here >= shortest:
-                break
-            key[row] = CLOSED
-            scanned.append(row)
-            if here + int(ending[row]) < shortest:
-                shortest, last = here + int(ending[row]), row
-            onward = swap[row] + price
-            onward += here - int(price[row])
-            # A scanned row is never shortened, since lengths are not negative: its key stays closed.
-            shorter = onward < length
-            length[shorter] = key[shorter] = onward[shorter]
-            parent[shorter] = row
-        price[scanned] += shortest - length[scanned]
-        return last, parent
-
-    def augment(self, source: int, last: int, gained: int, parent: Array) -> None:
-        """Walk the path backwards: each row gains a column and hands one of its own to the row before it."""
-        grid, row, touched = self.grid, last, [last]
-        while row != source:
-            before = int(parent[row])
-            own = self.held[row, : self.count[row]]
-            difference = grid[before, own] - grid[row, own]
-            ties = np.flatnonzero(difference == difference.min())
-            place = int(ties[own[ties].argmin()])
-            handed = int(own[place])
-            own[place] = gained
-            self.row_of[gained] = row
-            gained, row = handed, before
-            touched.append(row)
-        self.held[row, self.count[row]] = gained
-        self.count[row] += 1
-        self.row_of[gained] = row
-        for changed in touched:
-            own = self.held[changed, : self.count[changed]]
-            taken = grid[:, own]
-            self.swap[:, changed] = (taken - taken[changed]).min(axis=1)
-
-    def column_prices(self) -> Array:
-        """int64[m]: what the rows' prices leave of a taken column's cost, 0 for a free column."""
-        taken = np.flatnonzero(self.row_of >= 0)
-        prices = np.zeros(len(self.row_of), np.int64)
-        prices[taken] = self.grid[self.row_of[taken], taken] - self.price[self.row_of[taken]]
-        return prices
+def _pair_steps(problem: Problem, row_of: Array, taken: Array) -> Array:
+    """int64: the costs of chosen pairs in grid steps."""
+    if len(problem.matrix):
+        return np.asarray(np.rint(problem.matrix[row_of[taken], taken] / problem.step), np.int64)
+    space = problem.space
+    place, member = np.empty_like(problem.rows), np.empty_like(problem.columns)
+    place[problem.rows], member[problem.columns] = np.arange(len(place)), np.arange(len(member))
+    apart = np.abs(space.spots[place[row_of[taken]]] - space.people[member[taken]])
+    terms = np.where(space.charge < 0, apart, space.charge * (apart > 0))
+    return np.asarray(terms.sum(axis=1))

@@ -15,6 +15,7 @@ from evenmatch.domain.queue import Format
 from evenmatch.matchers import cinder
 from evenmatch.matchers.cinder import Cinder
 from evenmatch.numerics import skill_buckets
+from evenmatch.numerics.lobby_ranges import similarities
 from evenmatch.numerics.seeds import generator
 from evenmatch.reproduce.drawing import Chart, Mark, Series
 from evenmatch.reproduce.line import Chapter, Effort, Ledger, best_ms
@@ -25,9 +26,8 @@ from evenmatch.reproduce.pairings import (
     UCAP,
     W_MIN,
     Histogram,
-    drawn_ratings,
+    first_pairings,
     histogram,
-    one_block,
 )
 from evenmatch.tickets import parse, to_snapshot
 
@@ -134,7 +134,7 @@ def sampled(effort: Effort) -> Sample:
     one, other = (np.sort(draw.uniform(LCAP, UCAP, (SAMPLE, LOBBY)), axis=1) for _ in range(2))
     edges = cinder.bucket_edges(LCAP, UCAP, N_BUCKET, W_MIN)
     bounds = [cinder.non_outlier_range(lobby, LCAP, UCAP, N_BUCKET) for lobby in (one, other)]
-    similar = cinder.ruzicka(*bounds[0], *bounds[1])
+    similar = similarities(*bounds[0], *bounds[1])
     score = np.abs(skill_buckets.bucket_of(one, edges) - skill_buckets.bucket_of(other, edges)).sum(axis=1)
     effort.tell("cinder: overlaps", 1, 1)
     return Sample(similar, score)
@@ -227,10 +227,10 @@ def experiment(ledger: Ledger, whole: Histogram, seconds: float, effort: Effort)
     setting = f"lobbies of {LOBBY}, ratings uniform on 0..30,000, {N_BUCKET} buckets"
     why = f"{asked}; {setting}; {seconds:.1f} s on this machine"
     ledger.claim("pairings", 140_000_000, whole.pairings, why, holds=whole.pairings == effort.pairings)
-    one, other = drawn_ratings(0, CHECKED, effort.seed)
+    one, other, counted, _ = first_pairings(0, CHECKED, effort.seed)
     edges = cinder.bucket_edges(LCAP, UCAP, N_BUCKET, W_MIN)
     plain = [cinder.sanction_score(a, b, edges) for a, b in zip(one, other, strict=True)]
-    equal = int((np.array(plain) == one_block(0, CHECKED, effort.seed)).sum())
+    equal = int((np.array(plain) == counted).sum())
     why = "pairings of the experiment scored again one by one by sanction_score, equation 4.1"
     ledger.claim("scores", "W1 of sorted bucket indices", f"{equal} of {CHECKED} equal", why, holds=equal == CHECKED)
     ledger.claim(

@@ -12,7 +12,6 @@ import numpy as np
 
 from evenmatch import planning
 from evenmatch.matchers import epgc
-from evenmatch.numerics.greedy_clique import Pool
 from evenmatch.numerics.seeds import generator
 from evenmatch.reproduce.epgc_claims import TIERS, chart, random_tiers, seeds, speed, trade_off
 from evenmatch.reproduce.line import Chapter, Effort, Ledger, spread
@@ -234,9 +233,10 @@ def table_4(ledger: Ledger) -> None:
     )
     ledger.claim("build_graph", 8_000_000, pairs, why, holds=abs(math.log10(pairs / 8e6)) < 0.5)
     order = np.argsort(-wait, kind="stable")
-    pool = Pool(ping[order], wait[order] * 1000, 1.5, 0.5)
-    lobby = pool.find_lobby(size)
-    scored = sum(len(step["scores"]) for step in epgc.iterations(pool, lobby, np.arange(QUEUE)))
+    ping, wait, everybody = ping[order], wait[order], np.arange(QUEUE)
+    lobby = epgc.find_lobby(ping, wait, size)
+    lines = epgc.iterations(ping, wait * 1000, everybody >= 0, lobby, everybody, 1.5, 0.5)
+    scored = sum(len(line["scores"]) for line in lines)
     ledger.same("find_lobby", 50_000, scored, "candidates scored, counted; 'about 5x10^4'", within=500)
     counts = np.bincount(tiers, minlength=5)
     total = QUEUE + math.comb(int(counts.max()), 2) + scored

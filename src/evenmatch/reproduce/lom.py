@@ -7,16 +7,16 @@ algorithm gets the same leaders and weights. Times are those of the algorithms a
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from evenmatch.domain.arrays import Array
-from evenmatch.matchers import l2m, lom, m2l, random_sessions
+from evenmatch.matchers import lom, random_sessions
 from evenmatch.matchers.sessions import assigned, elected
+from evenmatch.numerics.greedy_sessions import leaders_pick_by_matrix, members_pick_by_matrix
 from evenmatch.numerics.seeds import generator
-from evenmatch.numerics.transport import certificate_broken, solve
+from evenmatch.numerics.transport import certificate_broken, matrix_problem, solve
 from evenmatch.reproduce.drawing import Chart, Series
 from evenmatch.reproduce.line import Chapter, Effort, Ledger, best_ms
 
@@ -113,7 +113,8 @@ def run_all(effort: Effort) -> Found:
                     whole &= bool((np.bincount(leader_of[leader_of >= 0]) == SESSION - 1).all())
                     if name == "LOM":
                         nearest.append(float((weights.argmin(axis=0) == leader_of)[leader_of >= 0].mean()))
-                proven += certificate_broken(solve(weights, SESSION - 1), SESSION - 1) is None if repeat == 0 else 0
+                problem = matrix_problem(weights, SESSION - 1)
+                proven += certificate_broken(problem, solve(problem)) is None if repeat == 0 else 0
             counts.append(len(leaders))
     effort.tell("lom: four algorithms", steps, steps)
     runs = {key: Run(float(np.mean(values)), took[key]) for key, values in weight.items()}
@@ -124,9 +125,11 @@ def algorithms(seed: int) -> dict[str, Callable[[Array, int], Array]]:
     """The four of the document, by name."""
     return {
         "LOM": lom.minimum_cost_flow,
-        "M2L": m2l.members_pick,
-        "L2M": l2m.leaders_pick,
-        "Random": partial(random_sessions.dealt_out, seed=seed),
+        "M2L": members_pick_by_matrix,
+        "L2M": leaders_pick_by_matrix,
+        "Random": lambda weights, capacity: random_sessions.dealt_out(
+            len(weights), weights.shape[1], capacity, seed=seed
+        ),
     }
 
 

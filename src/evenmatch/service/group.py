@@ -68,6 +68,8 @@ class Group:
         self.departures: list[Step] = []
         self.attributes: list[tuple[int, dict[str, Any]]] = []
         self.joined_players: list[int] = []
+        self.rest: list[WaveOrder] = []
+        """Parts of large waves that come after whatever waits by now."""
         self._answers: list[tuple[Order, Any]] = []
         self._questions: list[Question] = []
 
@@ -95,7 +97,9 @@ class Group:
                 self._answers.append((order, step.refusal))
             case WaveOrder():
                 if order.engine is self.runner.engine:
-                    self.take(self.runner.engine.step(order.command, self.now_ms))
+                    rest = self.take(self.runner.engine.step(order.command, self.now_ms)).rest
+                    if rest is not None:
+                        self.rest.append(WaveOrder(rest, order.engine))
 
     def _join(self, orders: list[JoinOrder]) -> None:
         engine, queue = self.runner.engine, orders[0].queue

@@ -9,11 +9,13 @@
 2. Joins that stand side by side in the mailbox and go to the same queue are stepped as one command: the cost of an
    array event is shared by all of them.
 3. Time passes by `Tick`, at least every `tick_ms`; the clock follows the wall but never runs backwards.
-4. A command that makes the engine raise is our bug: the engine reloads, the group is tried again one by one, and the
+4. A large wave is recorded in parts, a group each, so that orders which came meanwhile go between them.
+5. A command that makes the engine raise is our bug: the engine reloads, the group is tried again one by one, and the
    one at fault alone is answered 500.
 """
 
 import asyncio
+import functools
 import threading
 import time
 from collections import deque
@@ -23,11 +25,12 @@ from typing import Any
 import structlog
 
 from evenmatch.core.engine import Engine, Step
+from evenmatch.core.hashing import settle
 from evenmatch.domain import commands as cmd
 from evenmatch.domain.events import Event, TicketsJoined, WaveAbandoned
 from evenmatch.domain.queue import QueueSpec
 from evenmatch.errors import JournalError, JournalStale
-from evenmatch.recovery import checkpoint_of, recover
+from evenmatch.recovery import checkpoint_in_pieces, checkpoint_of, recover
 from evenmatch.settings import Settings
 from evenmatch.storage.protocol import Commit, Journal
 
@@ -45,6 +48,11 @@ _BATCH_MOST = 4_096
 """Orders in one commit."""
 _TICKETS_PER_DEBT = 20
 """Replaying so many tickets of array events costs about as much as replaying one event."""
+
+_LARGE = 20_000
+"""From so many tickets on, a checkpoint is written by a thread of its own."""
+_SETTLED_AT_ONCE = 50_000
+"""Changed tickets that are digested between two groups of orders."""
 
 
 class Runner:
@@ -74,6 +82,8 @@ class Runner:
         self._one_by_one = 0
         """So many orders are to be carried out each in its own commit."""
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._saving: threading.Thread | None = None
+        """Writes a large checkpoint while the engine goes on."""
         self._thread = threading.Thread(target=self._work, name="engine", daemon=True)
         self._load()
 
@@ -140,7 +150,9 @@ class Runner:
             except Exception:
                 log.exception("engine thread: a group of orders failed")
                 self._answer([(order, FAILED) for order in orders])
+        self._when_saved()
         self._save_checkpoint()
+        self._when_saved()
         self.ready = False
 
     def _load(self) -> None:
@@ -197,7 +209,8 @@ class Runner:
                 self._answer([(order, FAILED) for order in orders])
             return
         self._publish(first, group)
-        if self._debt >= self.settings.checkpoint_debt:
+        self._mailbox.extend(group.rest)
+        if self._debt >= self.settings.checkpoint_debt and settle(self.engine.state, _SETTLED_AT_ONCE):
             self._save_checkpoint()
 
     def _commit(
@@ -271,11 +284,24 @@ class Runner:
             self.push(told)
 
     def _save_checkpoint(self) -> None:
-        if self._trouble is not None or not self._debt:
+        if self._trouble is not None or not self._debt or (self._saving is not None and self._saving.is_alive()):
             return
+        self._debt = 0  # a checkpoint that fails is tried again after as many events more, not at once
+        state = self.engine.state
+        if len(state.tickets_at) < _LARGE:
+            self._tried(lambda: self.journal.save_checkpoint(checkpoint_of(state)))
+            return
+        saved = checkpoint_in_pieces(state)
+        write = functools.partial(self._tried, lambda: self.journal.save_in_pieces(*saved))
+        self._saving = threading.Thread(target=write, name="checkpoint", daemon=True)
+        self._saving.start()
+
+    def _when_saved(self) -> None:
+        if self._saving is not None:
+            self._saving.join()
+
+    def _tried(self, save: Callable[[], None]) -> None:
         try:
-            self.journal.save_checkpoint(checkpoint_of(self.engine.state))
-            self._debt = 0
+            save()
         except JournalError as error:
             log.error("checkpoint not saved", error=str(error))
-            self._debt = 0  # try again after as many events more, not at once

@@ -1,4 +1,4 @@
--- The SQLite journal, schema 1. Applied once, to a new file.
+-- The SQLite journal, schema 2. Applied once, to a new file.
 
 -- One row a commit: events `first_sequence` to `last_sequence`, encoded together.
 CREATE TABLE commits (
@@ -18,6 +18,14 @@ CREATE TABLE checkpoints (
     schema   INTEGER NOT NULL,
     crc      INTEGER NOT NULL,
     body     BLOB NOT NULL
+) STRICT;
+
+-- The bodies of large ones, whose own row has an empty body; pieces of a checkpoint that has no row do not count.
+CREATE TABLE IF NOT EXISTS checkpoint_pieces (
+    sequence INTEGER NOT NULL,
+    piece    INTEGER NOT NULL,
+    body     BLOB NOT NULL,
+    PRIMARY KEY (sequence, piece)
 ) STRICT;
 
 -- Who a player number stands for. Events hold numbers only.

@@ -1,7 +1,7 @@
 """The in-memory twin of the journal: the same answers, nothing durable. For tests, the lab and embedding."""
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from evenmatch.domain.events import Event
@@ -98,6 +98,11 @@ class MemoryJournal:
         kept.sort(key=lambda saved: saved.sequence)
         newest = kept[-CHECKPOINTS_KEPT:]
         self.store.checkpoints = [c for c in kept if c in newest or c.sequence == base]
+
+    def save_in_pieces(self, sequence: int, hash: str, pieces: Iterable[bytes]) -> None:
+        """Keep a large one, unless there is one of that sequence."""
+        known = {saved.sequence: saved for saved in self.store.checkpoints}
+        self.save_checkpoint(known.get(sequence) or Checkpoint(sequence, hash, b"".join(pieces)))
 
     def newest_checkpoint(self) -> Checkpoint | None:
         """The saved state to start from."""

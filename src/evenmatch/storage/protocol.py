@@ -7,7 +7,7 @@
 - Finished tickets and matches are written to read tables when they leave the state.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
 import msgspec
@@ -70,6 +70,9 @@ class Journal(Protocol):
 
     def save_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Keep a saved state; older ones that nothing needs are dropped."""
+
+    def save_in_pieces(self, sequence: int, hash: str, pieces: Iterable[bytes]) -> None:
+        """The same for a large state, which may be written by another thread while commits go on."""
 
     def newest_checkpoint(self) -> Checkpoint | None:
         """The saved state to start from."""

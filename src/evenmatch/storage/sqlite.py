@@ -12,7 +12,7 @@ A file that is not ours, is damaged, or was written by a newer evenmatch is refu
 import contextlib
 import sqlite3
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final, TextIO
@@ -20,43 +20,16 @@ from typing import Any, Final, TextIO
 import msgspec
 
 from evenmatch.domain.events import Event
-from evenmatch.errors import (
-    JournalDamaged,
-    JournalError,
-    JournalForeign,
-    JournalNewer,
-    JournalStale,
-    JournalUnavailable,
-)
+from evenmatch.errors import JournalDamaged, JournalError, JournalForeign, JournalNewer
 
 from .codec import SCHEMA, decode_events, encode_events
 from .files import check_file, take_lock
 from .memory import CHECKPOINTS_KEPT
+from .pieces import joined, write
 from .protocol import Checkpoint, Commit
+from .transactions import connect, fenced, owner, said_clearly, whole
 
 APPLICATION_ID: Final = 0x65766D31  # "evm1"
-
-
-@contextlib.contextmanager
-def _said_clearly(path: Path) -> Iterator[None]:
-    """Turn SQLite's errors into ours."""
-    try:
-        yield
-    except UnicodeDecodeError as error:  # SQLite complains in words out of the file itself
-        raise JournalDamaged(f"{path} is damaged. Restore it from a backup; it was left as it is") from error
-    except sqlite3.Error as error:
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-            raise JournalDamaged(
-                f"{path} is damaged: {error}. Restore it from a backup; it was left as it is"
-            ) from error
-        if code == sqlite3.SQLITE_CONSTRAINT:
-            raise JournalError(f"{path} does not take what it has already: {error}") from error
-        if code == sqlite3.SQLITE_FULL:
-            raise JournalUnavailable(f"the disk under {path} is full; free some space") from error
-        if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            raise JournalUnavailable(f"{path} is locked by another program ({error})") from error
-        raise JournalUnavailable(f"{path} cannot be used: {error}") from error
 
 
 def _crc(body: object) -> int:
@@ -74,18 +47,12 @@ class SqliteJournal:
         self._fence = 0
         self._lock: TextIO | None = None
         check_file(path, read_only=not own)
-        with _said_clearly(path):
+        with said_clearly(path):
             if own:
                 self._lock = take_lock(path)
             try:
                 mode = "ro" if read_only else "rwc" if own else "rw"
-                self._db = sqlite3.connect(
-                    f"{path.resolve().as_uri()}?mode={mode}",
-                    uri=True,
-                    isolation_level=None,
-                    check_same_thread=False,
-                    timeout=5.0,
-                )
+                self._db = connect(path, mode)
             except BaseException:
                 self._unlock()
                 raise
@@ -111,14 +78,16 @@ class SqliteJournal:
         # All is read before anything is written, so that a file that cannot be read is left as it is.
         row = db.execute("SELECT last_sequence FROM commits ORDER BY first_sequence DESC LIMIT 1").fetchone()
         saved = db.execute("SELECT max(sequence) FROM checkpoints").fetchone()[0]
-        self._last = self._whole(row[0] if row else (saved or 0))
-        self._fence = self._owner()
+        self._last = whole(self.path, row[0] if row else (saved or 0))
+        self._fence = owner(self._db, self.path)
         if own:
             self._check_tail()
             db.execute("PRAGMA journal_mode = WAL")
             db.execute("PRAGMA synchronous = FULL")
+            if schema < SCHEMA:
+                db.execute(f"PRAGMA user_version = {SCHEMA}")  # an older evenmatch could not read what we add
             db.execute("UPDATE owner SET fence = fence + 1")
-            self._fence = self._owner()
+            self._fence = owner(self._db, self.path)
 
     def _check_tail(self) -> None:
         """Read what a recovery will read, as far as checksums tell."""
@@ -130,17 +99,7 @@ class SqliteJournal:
         ):
             if _crc(body) != crc or (expected is not None and first != expected):
                 raise JournalDamaged(f"{self.path}: the commit at {first} is not what was written, or one is missing")
-            expected = self._whole(last) + 1
-
-    def _owner(self) -> int:
-        row = self._db.execute("SELECT fence FROM owner").fetchone()
-        return self._whole(None if row is None else row[0])
-
-    def _whole(self, value: object) -> int:
-        """A number out of the file, which may hold anything once it is damaged."""
-        if not isinstance(value, int):
-            raise JournalDamaged(f"{self.path} is damaged: {value!r} stands where a number must be")
-        return value
+            expected = whole(self.path, last) + 1
 
     def _create(self) -> None:
         script = resources.files(__package__).joinpath("journal.sql").read_text("utf-8")
@@ -155,7 +114,7 @@ class SqliteJournal:
     @property
     def oldest(self) -> int:
         """The first sequence that is still kept."""
-        with _said_clearly(self.path):
+        with said_clearly(self.path):
             row = self._db.execute("SELECT min(first_sequence) FROM commits").fetchone()
         return int(row[0]) if row[0] is not None else self._last + 1
 
@@ -164,22 +123,9 @@ class SqliteJournal:
         """The last sequence written."""
         return self._last
 
-    @contextlib.contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
+    def _transaction(self) -> contextlib.AbstractContextManager[sqlite3.Connection]:
         """A fenced transaction, undone on any failure."""
-        db = self._db
-        with _said_clearly(self.path):
-            db.execute("BEGIN IMMEDIATE")
-            try:
-                fence = self._owner()
-                if fence != self._fence:
-                    raise JournalStale(f"owner {fence} has taken {self.path} over from owner {self._fence}")
-                yield db
-                db.execute("COMMIT")
-            except BaseException:
-                with contextlib.suppress(sqlite3.Error):  # SQLite may have rolled back by itself
-                    db.execute("ROLLBACK")
-                raise
+        return fenced(self._db, self.path, self._fence)
 
     def append(self, commit: Commit) -> None:
         """Make a commit durable."""
@@ -208,7 +154,7 @@ class SqliteJournal:
         self._last = commit.last_sequence
 
     def _commits(self, after: int) -> Iterator[tuple[int, list[Event]]]:
-        with _said_clearly(self.path):
+        with said_clearly(self.path):
             rows = self._db.execute(
                 "SELECT first_sequence, last_sequence, schema, crc, body FROM commits"
                 " WHERE last_sequence > ? AND first_sequence >= coalesce("
@@ -221,8 +167,8 @@ class SqliteJournal:
     def _events(self, first: int, last: int, schema: int, crc: int, body: bytes) -> list[Event]:
         if _crc(body) != crc:
             raise JournalDamaged(f"{self.path}: the commit at sequence {first} is not what was written (checksum)")
-        events = decode_events(body, self._whole(schema))
-        if len(events) != self._whole(last) - first + 1:
+        events = decode_events(body, whole(self.path, schema))
+        if len(events) != whole(self.path, last) - first + 1:
             raise JournalDamaged(f"{self.path}: the commit at sequence {first} holds {len(events)} events")
         return events
 
@@ -239,13 +185,13 @@ class SqliteJournal:
 
     def event(self, sequence: int) -> Event | None:
         """One event, or None where it is not kept."""
-        with _said_clearly(self.path):
+        with said_clearly(self.path):
             row = self._db.execute(
                 "SELECT first_sequence, last_sequence, schema, crc, body FROM commits"
                 " WHERE first_sequence <= ? ORDER BY first_sequence DESC LIMIT 1",
                 (sequence,),
             ).fetchone()
-        if row is None or self._whole(row[1]) < sequence:
+        if row is None or whole(self.path, row[1]) < sequence:
             return None
         events = self._events(*row)
         return events[sequence - int(row[0])]
@@ -253,28 +199,39 @@ class SqliteJournal:
     def save_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Keep a saved state; older ones that nothing needs are dropped."""
         with self._transaction() as db:
-            base = self.oldest - 1  # an archive beside us may move it at any other time
-            db.execute(
-                "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?)",
-                (checkpoint.sequence, checkpoint.hash, SCHEMA, _crc(checkpoint.body), checkpoint.body),
-            )
-            db.execute(
-                "DELETE FROM checkpoints WHERE sequence <> ? AND sequence NOT IN"
-                " (SELECT sequence FROM checkpoints ORDER BY sequence DESC LIMIT ?)",
-                (base, CHECKPOINTS_KEPT),
-            )
+            self._enter(db, checkpoint, _crc(checkpoint.body))
+
+    def save_in_pieces(self, sequence: int, hash: str, pieces: Iterable[bytes]) -> None:
+        """Keep a large state while commits go on; may be called from another thread."""
+        row = Checkpoint(sequence, hash, b"")
+        write(self.path, self._fence, sequence, pieces, lambda db, crc: self._enter(db, row, crc))
+
+    def _enter(self, db: sqlite3.Connection, checkpoint: Checkpoint, crc: int) -> None:
+        # An archive beside us may move the journal's beginning at any other time.
+        first = db.execute("SELECT min(first_sequence) FROM commits").fetchone()[0]
+        base = (self._last + 1 if first is None else first) - 1
+        db.execute(
+            "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?)",
+            (checkpoint.sequence, checkpoint.hash, SCHEMA, crc, checkpoint.body),
+        )
+        db.execute(
+            "DELETE FROM checkpoints WHERE sequence <> ? AND sequence NOT IN"
+            " (SELECT sequence FROM checkpoints ORDER BY sequence DESC LIMIT ?)",
+            (base, CHECKPOINTS_KEPT),
+        )
 
     def checkpoints(self, order: str = "ASC") -> Iterator[Checkpoint]:
         """The saved states, oldest first."""
-        with _said_clearly(self.path):
+        with said_clearly(self.path):
             for sequence, digest, crc, body in self._db.execute(
                 f"SELECT sequence, hash, crc, body FROM checkpoints ORDER BY sequence {order}"
             ):
-                if _crc(body) != crc:
+                content = joined(self._db, sequence) if body == b"" else body
+                if _crc(content) != crc:
                     raise JournalDamaged(
                         f"{self.path}: the checkpoint at {sequence} is not what was written (checksum)"
                     )
-                yield Checkpoint(sequence, digest, body)
+                yield Checkpoint(sequence, digest, content)
 
     def newest_checkpoint(self) -> Checkpoint | None:
         """The saved state to start from."""
@@ -282,7 +239,7 @@ class SqliteJournal:
 
     def numbers_of(self, names: list[str]) -> dict[str, int]:
         """The numbers of those players that are known."""
-        with _said_clearly(self.path):
+        with said_clearly(self.path):
             return dict(
                 self._db.execute(
                     "SELECT name, number FROM players WHERE name IN (SELECT value FROM json_each(?))",
@@ -292,7 +249,7 @@ class SqliteJournal:
 
     def names_of(self, players: list[int]) -> dict[int, str]:
         """The names of those players that have one."""
-        with _said_clearly(self.path):
+        with said_clearly(self.path):
             return dict(
                 self._db.execute(
                     "SELECT number, name FROM players WHERE number IN (SELECT value FROM json_each(?))",
@@ -302,7 +259,7 @@ class SqliteJournal:
 
     def last_player(self) -> int:
         """The highest player number given out."""
-        with _said_clearly(self.path):
+        with said_clearly(self.path):
             return int(self._db.execute("SELECT coalesce(max(number), 0) FROM players").fetchone()[0])
 
     def attributes_of(self, ticket: int) -> dict[str, Any]:
@@ -318,7 +275,7 @@ class SqliteJournal:
         return self._record("SELECT body FROM matches WHERE match = ?", match)
 
     def _record(self, sql: str, number: int) -> dict[str, Any] | None:
-        with _said_clearly(self.path):
+        with said_clearly(self.path):
             row = self._db.execute(sql, (number,)).fetchone()
         try:
             return None if row is None else msgspec.json.decode(row[0], type=dict[str, Any])
@@ -331,7 +288,7 @@ class SqliteJournal:
         Safe while a server runs, for it never reads that far back to recover; safe to repeat after a crash, for
         nothing is dropped here that is not there.
         """
-        with _said_clearly(self.path):
+        with said_clearly(self.path):
             base = self._db.execute(
                 "SELECT min(sequence) FROM (SELECT sequence FROM checkpoints ORDER BY sequence DESC LIMIT ?)",
                 (CHECKPOINTS_KEPT,),
@@ -340,7 +297,7 @@ class SqliteJournal:
             return 0
         if target.resolve() == self.path.resolve():
             raise JournalError(f"{target} cannot be its own archive: name another file")
-        with SqliteJournal(target) as other, _said_clearly(target):
+        with SqliteJournal(target) as other, said_clearly(target):
             self._copy(base, other)
         with self._transaction() as db:
             events = "SELECT coalesce(sum(last_sequence - first_sequence + 1), 0) FROM commits WHERE last_sequence <= ?"
@@ -368,7 +325,7 @@ class SqliteJournal:
 
     def damage(self) -> list[str]:
         """What SQLite itself finds wrong with the file; empty = nothing."""
-        with _said_clearly(self.path):
+        with said_clearly(self.path):
             found = [str(row[0]) for row in self._db.execute("PRAGMA integrity_check(10)")]
         return [] if found == ["ok"] else found
 

@@ -1,0 +1,1 @@
+"""The contests, a file for each matcher; `catalogue` has them by name."""

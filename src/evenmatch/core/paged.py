@@ -1,0 +1,225 @@
+"""Numbers that lead to numbers: a dictionary of integers that a whole wave can be looked up in at once.
+
+Problem. The state must find a ticket's slot, a proposal's slot and a player's ticket by number. A wave touches a
+million of them, and a Python dictionary costs a hundred nanoseconds and a hundred bytes for each.
+
+Idea. Tickets, proposals and players are numbered one after the other, so numbers in use stand close together. They are
+cut into pages; a page that has an entry owns a row of one array, and a directory says which. Looking up is two reads
+of arrays, for one number or for many; entries cost eight bytes, pages that empty are used again.
+
+    number = page * length + place          directory[page] -> row          values[row * length + place]
+
+Numbers that are negative or far beyond (an embedder may call players what it likes) live in a dictionary beside it.
+Values are 0 or more.
+
+Memory. Eight bytes an entry while pages are full; in the worst case, one entry a page, a page an entry: so players, of
+whom any few may be around, have short pages, and tickets and proposals, whose numbers are used up in order, long ones.
+"""
+
+from collections.abc import Iterator, MutableMapping
+
+import numpy as np
+
+from evenmatch.domain.arrays import Array
+
+_PAGES_MOST = 2**22
+_EMPTY = -1
+
+
+class Paged(MutableMapping[int, int]):
+    """A mapping of numbers to numbers, each 0 or more."""
+
+    __slots__ = ("_bits", "_count", "_directory", "_far", "_filled", "_free", "_mask", "_page_of", "_rows", "_values")
+
+    def __init__(self, bits: int) -> None:
+        """`bits`: a page holds 2^bits numbers."""
+        self._bits, self._mask = bits, (1 << bits) - 1
+        self._count = 0
+        """Entries in pages."""
+        self._directory = np.full(1, _EMPTY, np.int64)
+        """Page -> row."""
+        self._values = np.empty(0, np.int64)
+        """Row after row, -1 = no entry."""
+        self._filled = np.zeros(0, np.int64)
+        """Entries in each row."""
+        self._page_of = np.zeros(0, np.int64)
+        self._rows = 0
+        """Rows ever handed out."""
+        self._free: list[int] = []
+        self._far: dict[int, int] = {}
+
+    # -- one number --------------------------------------------------------------------------------------------------
+
+    def _place(self, number: int) -> int:
+        """Where a number's value stands; -1 = its page has no row, or it is a far one."""
+        page = number >> self._bits
+        if not 0 <= page < len(self._directory):
+            return -1
+        row = self._directory.item(page)
+        return -1 if row < 0 else row << self._bits | number & self._mask
+
+    def __getitem__(self, number: int) -> int:
+        place = self._place(number)
+        value = self._values.item(place) if place >= 0 else self._far.get(number, _EMPTY)
+        if value < 0:
+            raise KeyError(number)
+        return value
+
+    def get(self, number: int, default: int | None = None) -> int | None:  # type: ignore[override]
+        """The value of a number, or the default."""
+        place = self._place(number)
+        value = self._values.item(place) if place >= 0 else self._far.get(number, _EMPTY)
+        return default if value < 0 else value
+
+    def __contains__(self, number: object) -> bool:
+        if not isinstance(number, int):
+            return False
+        place = self._place(number)
+        return self._values.item(place) >= 0 if place >= 0 else number in self._far
+
+    def __setitem__(self, number: int, value: int) -> None:
+        assert value >= 0
+        page = number >> self._bits
+        if not 0 <= page < _PAGES_MOST:
+            self._far[number] = value
+            return
+        if page >= len(self._directory) or self._directory.item(page) < 0:
+            self._own(np.array([page]))
+        row = self._directory.item(page)
+        place = row << self._bits | number & self._mask
+        if self._values.item(place) < 0:
+            self._filled[row] += 1
+            self._count += 1
+        self._values[place] = value
+
+    def __delitem__(self, number: int) -> None:
+        place = self._place(number)
+        if place < 0:
+            del self._far[number]
+            return
+        if self._values.item(place) < 0:
+            raise KeyError(number)
+        self._values[place] = _EMPTY
+        self._count -= 1
+        row = place >> self._bits
+        self._filled[row] -= 1
+        if not self._filled.item(row):
+            self._give(np.array([row]))
+
+    def __len__(self) -> int:
+        return self._count + len(self._far)
+
+    def __iter__(self) -> Iterator[int]:
+        yield from np.sort(self._numbers()).tolist()
+        yield from sorted(self._far)
+
+    def _numbers(self) -> Array:
+        places = np.flatnonzero(self._values[: self._rows << self._bits] >= 0)
+        numbers: Array = self._page_of[places >> self._bits] << self._bits | places & self._mask
+        return numbers
+
+    # -- many at once ------------------------------------------------------------------------------------------------
+
+    def find(self, numbers: Array) -> Array:
+        """int64[n]: the value of each number, -1 = none."""
+        if self._has_far(numbers):
+            return np.array([self.get(number, _EMPTY) for number in numbers.tolist()])
+        pages = numbers >> self._bits
+        known = len(self._directory)
+        if len(numbers) and int(pages.max()) >= known:
+            inside = pages < known
+            some = np.full(len(numbers), _EMPTY)
+            some[inside] = self.find(numbers[inside])
+            return some
+        rows: Array = self._directory[pages]
+        if not self._rows:
+            return rows
+        found: Array = self._values[rows << self._bits | numbers & self._mask]  # of a page without a row: any value
+        found[rows < 0] = _EMPTY
+        return found
+
+    def put(self, numbers: Array, values: Array) -> None:
+        """Enter distinct numbers with their values."""
+        if self._has_far(numbers):
+            self.update(zip(numbers.tolist(), values.tolist(), strict=True))
+            return
+        if not len(numbers):
+            return
+        pages = numbers >> self._bits
+        self._make_room(int(pages.max()))
+        missing = pages[self._directory[pages] < 0]
+        if len(missing):
+            self._own(np.unique(missing))
+        rows = self._directory[pages]
+        places = rows << self._bits | numbers & self._mask
+        new = rows[self._values[places] < 0]
+        self._count_rows(new, 1)
+        self._count += len(new)
+        self._values[places] = values
+
+    def drop(self, numbers: Array) -> None:
+        """Take distinct numbers out; those that are not there do not matter."""
+        if self._has_far(numbers):
+            for number in numbers.tolist():
+                self.pop(number, None)
+            return
+        numbers = numbers[self.find(numbers) >= 0]
+        if not len(numbers):
+            return
+        rows = self._directory[numbers >> self._bits]
+        self._values[rows << self._bits | numbers & self._mask] = _EMPTY
+        self._count_rows(rows, -1)
+        self._count -= len(numbers)
+        touched = np.unique(rows) if len(rows) < len(self._filled) else np.arange(self._rows)
+        emptied = touched[(self._filled[touched] == 0) & (self._page_of[touched] >= 0)]
+        if len(emptied):
+            self._give(emptied)
+
+    def _count_rows(self, rows: Array, entries: int) -> None:
+        if len(rows) < len(self._filled):
+            np.add.at(self._filled, rows, entries)
+        else:
+            self._filled += entries * np.bincount(rows, minlength=len(self._filled))
+
+    def _has_far(self, numbers: Array) -> bool:
+        if not len(numbers):
+            return False
+        return bool(self._far) or int(numbers.min()) < 0 or int(numbers.max()) >> self._bits >= _PAGES_MOST
+
+    # -- pages -------------------------------------------------------------------------------------------------------
+
+    def _make_room(self, page: int) -> None:
+        """Let the directory reach a page."""
+        known = len(self._directory)
+        if page >= known:
+            directory = np.full(max(page + 1, 2 * known), _EMPTY, np.int64)
+            directory[:known] = self._directory
+            self._directory = directory
+
+    def _own(self, pages: Array) -> None:
+        """Give rows to pages that have none."""
+        self._make_room(int(pages.max()))
+        fresh = len(pages) - len(self._free)
+        if fresh > 0:
+            self._free += range(self._rows, self._rows + fresh)
+            self._rows += fresh
+            if self._rows > len(self._filled):
+                self._grow(max(self._rows, 2 * len(self._filled)))
+        rows = np.array(self._free[len(self._free) - len(pages) :])
+        del self._free[len(self._free) - len(pages) :]
+        self._directory[pages] = rows
+        self._page_of[rows] = pages
+
+    def _grow(self, rows: int) -> None:
+        values = np.full(rows << self._bits, _EMPTY, np.int64)
+        values[: len(self._values)] = self._values
+        before = len(self._filled)
+        self._values = values
+        self._filled = np.concatenate((self._filled, np.zeros(rows - before, np.int64)))
+        self._page_of = np.concatenate((self._page_of, np.full(rows - before, _EMPTY)))
+
+    def _give(self, rows: Array) -> None:
+        """Take the rows of empty pages back."""
+        self._directory[self._page_of[rows]] = _EMPTY
+        self._page_of[rows] = _EMPTY
+        self._free += rows.tolist()

@@ -1,0 +1,84 @@
+"""Players who can play one of two sides, or both: who plays which, and whom the larger side keeps.
+
+Problem. Columns of ratings on a first and a second side, NaN = can't play it; a player is a place in them. Those who
+can play both are shared out so that counts are as equal as can be, those better on the first side going there; then the
+larger side keeps as many as the smaller has, those with the most misses, the earlier on equal misses.
+
+Idea. Both are the same: an order, cut at a number that is known beforehand. Places are marked and read off in one scan,
+so that all answers are in ascending order without sorting them again.
+
+Why it is exact. Only comparisons, and the differences of ratings that the ladder's document asks for.
+
+Complexity. O(n), with the sorting of `stable_order`. Memory: 40 bytes a player for the time of a call.
+"""
+
+import numpy as np
+
+from evenmatch.domain.arrays import Array
+from evenmatch.numerics.compiled import FLOATS, INT, INTS, kernel
+from evenmatch.numerics.sorting import stable_order
+
+__all__ = ["divided", "longest_waiting", "most_neutral", "shared_out"]
+
+
+@kernel()
+def _list_marked(marks: Array, mark: int, places: Array, at: int) -> int:
+    """Write the places with this mark, ascending, from `at` on; where they end."""
+    for place in range(len(marks)):
+        if marks[place] == mark:
+            places[at] = place
+            at += 1
+    return at
+
+
+@kernel(FLOATS, FLOATS)
+def divided(first: Array, second: Array) -> tuple[Array, int, int, int]:
+    """int64[n] places: who plays the first side only, the second only, both, neither, each ascending; three ends."""
+    marks, places = np.empty(len(first), np.int8), np.empty(len(first), np.int64)
+    for place in range(len(first)):
+        marks[place] = 3 - 2 * (not np.isnan(first[place])) - (not np.isnan(second[place]))
+    ends = np.zeros(5, np.int64)
+    for part, mark in enumerate((1, 2, 0, 3)):
+        ends[part + 1] = _list_marked(marks, mark, places, ends[part])
+    return places, ends[1], ends[2], ends[3]
+
+
+@kernel(INTS, INTS, INTS, FLOATS, FLOATS)
+def shared_out(first_only: Array, second_only: Array, both: Array, first: Array, second: Array) -> tuple[Array, int]:
+    """int64 places, ascending, on the first side and behind them on the second, and how many are on the first."""
+    short = len(second_only) - len(first_only)
+    rest = max(len(both) - abs(short), 0)
+    # Beyond the shortage the second side takes one from the front, the first one from the back, and so on.
+    to_first = min(max(short, 0), len(both)) + rest // 2
+    order = stable_order(first[both] - second[both])
+    marks = np.zeros(len(first), np.int8)
+    marks[first_only] = 1
+    marks[second_only] = 2
+    for rank in range(len(both)):
+        marks[both[order[rank]]] = 1 if rank >= len(both) - to_first else 2
+    places = np.empty(len(first_only) + len(second_only) + len(both), np.int64)
+    count, more = 0, 0
+    for mark in range(1, 3):
+        count, more = more, _list_marked(marks, mark, places, more)
+    return places, count
+
+
+@kernel(INTS, FLOATS, FLOATS)
+def most_neutral(places: Array, first: Array, second: Array) -> int:
+    """The place whose ratings on both sides differ least, the earliest of several; -1 = there is none."""
+    neutral, least = -1, np.inf
+    for place in places:
+        apart = abs(first[place] - second[place])
+        if apart < least:
+            neutral, least = place, apart
+    return neutral
+
+
+@kernel(INTS, FLOATS, INT)
+def longest_waiting(places: Array, misses: Array, count: int) -> Array:
+    """int64[count]: those of ascending places with the most misses, the earlier on equal misses; ascending."""
+    kept = np.zeros(len(places), np.int8)
+    kept[stable_order(-misses[places])[:count]] = 1
+    found = np.empty(count, np.int64)
+    _list_marked(kept, 1, found, 0)
+    return places[found]

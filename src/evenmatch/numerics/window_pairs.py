@@ -1,0 +1,178 @@
+"""Pairs of two sides by least score, greedily, each within its window.
+
+Problem. A lead and a follower have a rating, misses and a window each; places are their positions in the columns given.
+A pair is acceptable if its gap |lead - follower| keeps the window rule: the lead's window, the wider or the narrower of
+both. Its score is gap * gap - weight * (misses of both). Take the acceptable pair of least score, then of those without
+its two players, and so on; equal scores go by the lead's place, then by the follower's.
+
+Idea. No two pairs are equal in that order, so the greedy pairs are exactly those which are best for both of their
+players among all that are free, again and again: it does not matter in which order such mutual bests are taken. Walk
+from a player to the best partner, on to that one's best partner, and so on. Every step is a better pair than the last,
+so the walk ends at a mutual best. Take it, step back behind it, and walk on. In the end the pairs are sorted by score:
+that is the order in which they would have been selected.
+
+The best partner of a player is found among the few classes of equal misses and window that there are in most queues
+(`window_classes`), or else in a tree (`window_tree`). Walks start by falling misses: once all players of a class have
+been matched or found alone, nobody needs to look at that class any more.
+
+Why it is exact. All comparisons are of scores as computed by the one expression above, ties included; only what cannot
+win by these very floats is passed over. A player who finds nobody has nobody left for good, since free players only
+become fewer.
+
+Complexity. A step of a walk adds a player to it, takes a pair, or ends one player, so there are fewer than 2 steps a
+player whatever the queue is. A step is O(classes), or as a rule O(log n) in the tree: queues of all different misses,
+of equal ratings and of leads at one point were measured, and all are nearly linear. Memory: about 200 bytes a player
+for the time of the call.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from evenmatch.domain.arrays import Array
+from evenmatch.numerics.compiled import FLOAT, FLOATS, INT, kernel
+from evenmatch.numerics.sorting import stable_order
+from evenmatch.numerics.window_classes import (
+    CLASSES_MAX,
+    KIND_MISSES,
+    begins,
+    best_in_classes,
+    class_of_members,
+    seat_classes,
+    take_slot,
+)
+from evenmatch.numerics.window_counts import BOTH, EITHER, LEAD, acceptable_pairs
+from evenmatch.numerics.window_tree import (
+    MISSES,
+    PLACE,
+    RATING,
+    WINDOW,
+    best_in_tree,
+    empty_members,
+    nodes_of,
+    remove,
+    seat_members,
+)
+
+__all__ = ["RULES", "window_pairs"]
+
+RULES: Final = {"lead": LEAD, "either": EITHER, "both": BOTH}
+"""Whose window a gap must keep, as kernels spell it."""
+_LEADS, _FOLLOWS = range(2)
+"""Sides of members."""
+
+
+@kernel()
+def _reach(own: float, rule: int, side: int) -> tuple[float, float]:
+    """The least and the greatest radius that a player with this window allows, whatever the other's window is."""
+    theirs = rule == LEAD and side == _FOLLOWS
+    return (
+        -np.inf if theirs or rule == BOTH else own,
+        np.inf if theirs or rule == EITHER else own,
+    )
+
+
+@kernel()
+def _by_falling_misses(members: Array, lead_count: int, follow_count: int) -> Array:
+    """int64: all players, leads counted from 0 and followers after them; by rating where misses are equal."""
+    misses = np.empty(lead_count + follow_count)
+    misses[:lead_count] = -members[_LEADS, :lead_count, MISSES]
+    misses[lead_count:] = -members[_FOLLOWS, :follow_count, MISSES]
+    return stable_order(misses)
+
+
+@kernel()
+def _walks(members: Array, lead_count: int, follow_count: int, rule: int, weight: float) -> tuple[Array, Array]:
+    """The follower's place for each lead's place, -1 = none, and the score."""
+    counts, most = (lead_count, follow_count), max(lead_count, follow_count)
+    of, first, known = np.empty((2, most), np.int64), np.empty((2, CLASSES_MAX + 1), np.int64), np.zeros(2, np.int64)
+    for side in range(2):
+        known[side] = class_of_members(members, side, counts[side], of, first)
+    few = known.max() <= CLASSES_MAX
+    room = most + known.max() + 1 if few else 0
+    kinds, ratings = np.full((2, CLASSES_MAX + 1, 3), -1.0), np.full((2, room), np.nan)
+    links, who = np.empty((2, room, 4), np.int32), np.empty((2, room, 2), np.int64)
+    begin, slots = np.empty((2, room, known.max()), np.int32), np.empty((2, room), np.int64)
+    if few:
+        for side in range(2):
+            seat_classes(members, side, counts[side], of, first, known[side], kinds, ratings, links, who, slots)
+        for side in range(2):
+            begins(members, side, counts[side], kinds, ratings, begin)
+    nodes = nodes_of(members, not few)
+
+    starts = _by_falling_misses(members, lead_count, follow_count)
+    partner, scores, taken = np.full(lead_count, -1, np.int64), np.zeros(lead_count), np.zeros((2, most), np.bool_)
+    walk, known_scores = np.empty(len(starts) + 1, np.int64), np.empty(len(starts) + 1)
+    stack, bounds = np.empty(64, np.int64), np.empty(64)
+    from_kind = np.zeros(2, np.int64)
+    for start in starts:
+        first_side = _LEADS if start < lead_count else _FOLLOWS
+        walk[0] = start if first_side == _LEADS else start - lead_count
+        if taken[first_side, walk[0]]:
+            continue
+        for side in range(2):
+            while kinds[side, from_kind[side], KIND_MISSES] > members[first_side, walk[0], MISSES]:
+                from_kind[side] += 1
+        length = 1
+        while length > 0:
+            side = (first_side + length - 1) % 2
+            other, at = 1 - side, walk[length - 1]
+            before, score, place = -1, np.inf, -1.0
+            if length > 1:
+                before, score = walk[length - 2], known_scores[length - 2]
+                place = members[other, before, PLACE]
+            rating, misses = members[side, at, RATING], members[side, at, MISSES]
+            narrow, wide = _reach(members[side, at, WINDOW], rule, side)
+            if few:
+                score, best = best_in_classes(
+                    *(kinds, ratings, links, who, begin, other, from_kind[other], at),
+                    *(rating, misses, narrow, wide, weight, score, place, before),
+                )
+            else:
+                score, best = best_in_tree(
+                    *(members, nodes, other, rating, misses, narrow, wide, weight),
+                    *(score, place, before, stack, bounds),
+                )
+            if best >= 0 and best != before:
+                known_scores[length - 1], walk[length] = score, best
+                length += 1
+                continue
+            if best >= 0:
+                lead, follow = (at, best) if side == _LEADS else (best, at)
+                lead_place = np.int64(members[_LEADS, lead, PLACE])
+                partner[lead_place], scores[lead_place] = np.int64(members[_FOLLOWS, follow, PLACE]), score
+            for _ in range(2 if best >= 0 else 1):
+                taken[side, at] = True
+                if few:
+                    take_slot(links, side, slots[side, at])
+                else:
+                    remove(members, nodes, side, at)
+                side, at = other, best
+            length = max(length - 2, 0)
+    return partner, scores
+
+
+@kernel(INT, FLOAT, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS)
+def window_pairs(
+    rule: int,
+    weight: float,
+    lead_rating: Array,
+    lead_misses: Array,
+    lead_window: Array,
+    follow_rating: Array,
+    follow_misses: Array,
+    follow_window: Array,
+) -> tuple[Array, Array, int]:
+    """int64[k] places of lead and follower, pair by pair in order of selection, and how many pairs are acceptable."""
+    lead_count, follow_count = len(lead_rating), len(follow_rating)
+    members = empty_members(max(lead_count, follow_count))
+    for side in range(2):
+        if side == _LEADS:
+            seat_members(members, side, lead_rating, lead_misses, lead_window)
+        else:
+            seat_members(members, side, follow_rating, follow_misses, follow_window)
+    acceptable = acceptable_pairs(members, lead_count, follow_count, rule)
+    partner, scores = _walks(members, lead_count, follow_count, rule, weight)
+    matched = np.flatnonzero(partner >= 0)
+    lead = matched[stable_order(scores[matched])]
+    return lead, partner[lead], acceptable
