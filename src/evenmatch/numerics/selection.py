@@ -18,6 +18,14 @@ from evenmatch.numerics.window_pairs import window_pairs
 __all__ = ["selected"]
 
 
+@kernel(FLOATS, INTS)
+def _gathered(values: Array, places: Array) -> Array:
+    found = np.empty(len(places))
+    for at in range(len(places)):
+        found[at] = values[places[at]]
+    return found
+
+
 @kernel(INT, FLOAT, INT, INTS, INTS, FLOATS, FLOATS, FLOATS, FLOATS)
 def selected(
     rule: int,
@@ -37,17 +45,24 @@ def selected(
     lead_at, follow_at, acceptable = window_pairs(
         rule,
         weight,
-        lead_rating[leads],
-        misses[leads],
-        window[leads],
-        follow_rating[follows],
-        misses[follows],
-        window[follows],
+        _gathered(lead_rating, leads),
+        _gathered(misses, leads),
+        _gathered(window, leads),
+        _gathered(follow_rating, follows),
+        _gathered(misses, follows),
+        _gathered(window, follows),
     )
     pairs = np.empty((3, len(lead_at)), np.int64)
-    pairs[0], pairs[1] = leads[lead_at], follows[follow_at]
+    for pair in range(len(lead_at)):
+        pairs[0, pair], pairs[1, pair] = leads[lead_at[pair]], follows[follow_at[pair]]
     order, swaps, run = exchanged(
-        rule, passes, lead_rating[pairs[0]], window[pairs[0]], follow_rating[pairs[1]], window[pairs[1]]
+        rule,
+        passes,
+        _gathered(lead_rating, pairs[0]),
+        _gathered(window, pairs[0]),
+        _gathered(follow_rating, pairs[1]),
+        _gathered(window, pairs[1]),
     )
-    pairs[2] = pairs[1][order]
+    for pair in range(len(order)):
+        pairs[2, pair] = pairs[1, order[pair]]
     return pairs, acceptable, swaps, run

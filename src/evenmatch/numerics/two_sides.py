@@ -50,10 +50,14 @@ def shared_out(first_only: Array, second_only: Array, both: Array, first: Array,
     rest = max(len(both) - abs(short), 0)
     # Beyond the shortage the second side takes one from the front, the first one from the back, and so on.
     to_first = min(max(short, 0), len(both)) + rest // 2
-    order = stable_order(first[both] - second[both])
-    marks = np.zeros(len(first), np.int8)
-    marks[first_only] = 1
-    marks[second_only] = 2
+    bias, marks = np.empty(len(both)), np.zeros(len(first), np.int8)
+    for at in range(len(both)):
+        bias[at] = first[both[at]] - second[both[at]]
+    order = stable_order(bias)
+    for place in first_only:
+        marks[place] = 1
+    for place in second_only:
+        marks[place] = 2
     for rank in range(len(both)):
         marks[both[order[rank]]] = 1 if rank >= len(both) - to_first else 2
     places = np.empty(len(first_only) + len(second_only) + len(both), np.int64)
@@ -77,8 +81,15 @@ def most_neutral(places: Array, first: Array, second: Array) -> int:
 @kernel(INTS, FLOATS, INT)
 def longest_waiting(places: Array, misses: Array, count: int) -> Array:
     """int64[count]: those of ascending places with the most misses, the earlier on equal misses; ascending."""
-    kept = np.zeros(len(places), np.int8)
-    kept[stable_order(-misses[places])[:count]] = 1
-    found = np.empty(count, np.int64)
-    _list_marked(kept, 1, found, 0)
-    return places[found]
+    fewer, kept, found = np.empty(len(places)), np.zeros(len(places), np.int8), np.empty(count, np.int64)
+    for at in range(len(places)):
+        fewer[at] = -misses[places[at]]
+    order = stable_order(fewer)
+    for rank in range(count):
+        kept[order[rank]] = 1
+    rank = 0
+    for at in range(len(places)):
+        if kept[at]:
+            found[rank] = places[at]
+            rank += 1
+    return found

@@ -60,7 +60,9 @@ def _stretches(members: Array, side: int, count: int, other_count: int) -> tuple
     Ratings rise along the members, and so do the ends of stretches as long as the window is the same. The last stretch
     of each of the first windows that come up is kept, to go on from there; other windows are searched for anew.
     """
-    ratings = members[1 - side, :other_count, _RATING].copy()
+    ratings = np.empty(other_count)
+    for at in range(other_count):
+        ratings[at] = members[1 - side, at, _RATING]
     begin, end = np.empty(count, np.int64), np.empty(count, np.int64)
     windows, last_begin, last_end = np.empty(_KEPT), np.zeros(_KEPT, np.int64), np.zeros(_KEPT, np.int64)
     known = 0

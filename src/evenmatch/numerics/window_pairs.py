@@ -76,8 +76,9 @@ def _reach(own: float, rule: int, side: int) -> tuple[float, float]:
 def _by_falling_misses(members: Array, lead_count: int, follow_count: int) -> Array:
     """int64: all players, leads counted from 0 and followers after them; by rating where misses are equal."""
     misses = np.empty(lead_count + follow_count)
-    misses[:lead_count] = -members[_LEADS, :lead_count, MISSES]
-    misses[lead_count:] = -members[_FOLLOWS, :follow_count, MISSES]
+    for at in range(len(misses)):
+        side = _LEADS if at < lead_count else _FOLLOWS
+        misses[at] = -members[side, at - side * lead_count, MISSES]
     return stable_order(misses)
 
 
@@ -85,14 +86,15 @@ def _by_falling_misses(members: Array, lead_count: int, follow_count: int) -> Ar
 def _walks(members: Array, lead_count: int, follow_count: int, rule: int, weight: float) -> tuple[Array, Array]:
     """The follower's place for each lead's place, -1 = none, and the score."""
     counts, most = (lead_count, follow_count), max(lead_count, follow_count)
-    of, first, known = np.empty((2, most), np.int64), np.empty((2, CLASSES_MAX + 1), np.int64), np.zeros(2, np.int64)
+    of, first, known = np.empty((2, most), np.int64), np.empty((2, CLASSES_MAX + 1), np.int64), np.empty(2, np.int64)
     for side in range(2):
         known[side] = class_of_members(members, side, counts[side], of, first)
-    few = known.max() <= CLASSES_MAX
-    room = most + known.max() + 1 if few else 0
+    most_kinds = max(known[_LEADS], known[_FOLLOWS])
+    few = most_kinds <= CLASSES_MAX
+    room = most + most_kinds + 1 if few else 0
     kinds, ratings = np.full((2, CLASSES_MAX + 1, 3), -1.0), np.full((2, room), np.nan)
     links, who = np.empty((2, room, 4), np.int32), np.empty((2, room, 2), np.int64)
-    begin, slots = np.empty((2, room, known.max()), np.int32), np.empty((2, room), np.int64)
+    begin, slots = np.empty((2, room, most_kinds), np.int32), np.empty((2, room), np.int64)
     if few:
         for side in range(2):
             seat_classes(members, side, counts[side], of, first, known[side], kinds, ratings, links, who, slots)
@@ -152,6 +154,21 @@ def _walks(members: Array, lead_count: int, follow_count: int, rule: int, weight
     return partner, scores
 
 
+@kernel()
+def _by_score(partner: Array, scores: Array) -> tuple[Array, Array]:
+    """Leads that have a partner by (score, place), and their partners."""
+    matched, score, count = np.empty(len(partner), np.int64), np.empty(len(partner)), 0
+    for lead in range(len(partner)):
+        if partner[lead] >= 0:
+            matched[count], score[count] = lead, scores[lead]
+            count += 1
+    leads, follows = stable_order(score[:count]), np.empty(count, np.int64)
+    for pair in range(count):
+        leads[pair] = matched[leads[pair]]
+        follows[pair] = partner[leads[pair]]
+    return leads, follows
+
+
 @kernel(INT, FLOAT, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS)
 def window_pairs(
     rule: int,
@@ -173,6 +190,5 @@ def window_pairs(
             seat_members(members, side, follow_rating, follow_misses, follow_window)
     acceptable = acceptable_pairs(members, lead_count, follow_count, rule)
     partner, scores = _walks(members, lead_count, follow_count, rule, weight)
-    matched = np.flatnonzero(partner >= 0)
-    lead = matched[stable_order(scores[matched])]
-    return lead, partner[lead], acceptable
+    lead, follow = _by_score(partner, scores)
+    return lead, follow, acceptable
