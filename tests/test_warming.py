@@ -2,9 +2,9 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-import numba
 import pytest
 
 from evenmatch import warming
@@ -12,21 +12,33 @@ from evenmatch.numerics import compiled
 
 
 @pytest.fixture
-def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that stands for `numerics`, with two files in it."""
-    for name in ("one.py", "two.py"):
-        (tmp_path / name).write_text(f"# {name}\n")
+def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder that stands for `numerics`: `one` imports `two`, which imports `three`; `four` is by itself."""
+    for name, text in {
+        "one": "from .two import x\n",
+        "two": "from evenmatch.numerics.three import y\n",
+        "three": "y = 1\n",
+        "four": "import numpy\n",
+    }.items():
+        (tmp_path / f"{name}.py").write_text(text)
     monkeypatch.setattr(compiled, "_HERE", tmp_path)
-    monkeypatch.setitem(vars(numba.config), "CACHE_DIR", "")
-    return tmp_path
+    monkeypatch.setattr(compiled, "_CHOSEN", "")
+    compiled.cache_folder.cache_clear()
+    yield tmp_path
+    compiled.cache_folder.cache_clear()
 
 
-def test_a_change_of_any_source_asks_for_another_folder(sources: Path) -> None:
-    first = compiled.cache_folder()
-    assert first == compiled.cache_folder()
-    assert first.parent == sources / "__pycache__"
-    (sources / "two.py").write_text("# changed\n")
-    assert compiled.cache_folder() != first
+def folder(module: str) -> Path:
+    compiled.cache_folder.cache_clear()
+    return compiled.cache_folder(module)
+
+
+def test_a_change_of_anything_imported_asks_for_another_folder_and_nothing_else_does(sources: Path) -> None:
+    before = {name: folder(name) for name in ("one", "two", "three", "four")}
+    assert {path.parent for path in before.values()} == {sources / "__pycache__"}
+    (sources / "three.py").write_text("y = 2\n")
+    changed = [name for name, path in before.items() if folder(name) != path]
+    assert changed == ["one", "two", "three"]
 
 
 def test_where_the_sources_cannot_be_written_the_user_keeps_the_code(
@@ -35,20 +47,21 @@ def test_where_the_sources_cannot_be_written_the_user_keeps_the_code(
     home = tmp_path_factory.mktemp("home")
     monkeypatch.setattr(Path, "home", lambda: home)
     (sources / "__pycache__").write_text("in the way")
-    assert compiled.cache_folder().parent == home / ".cache" / "evenmatch"
+    assert folder("one").parent == home / ".cache" / "evenmatch"
 
 
 @pytest.mark.usefixtures("sources")
 def test_a_chosen_folder_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(vars(numba.config), "CACHE_DIR", str(tmp_path / "chosen"))
-    assert compiled.cache_folder().parent == tmp_path / "chosen"
+    monkeypatch.setattr(compiled, "_CHOSEN", str(tmp_path / "chosen"))
+    assert folder("four").parent == tmp_path / "chosen"
 
 
-def test_code_of_other_sources_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    mine, old, other = (tmp_path / name for name in (compiled.FOLDER + "1", compiled.FOLDER + "2", "something"))
-    for folder in (mine, old, other):
-        folder.mkdir()
-    monkeypatch.setattr(warming, "CACHE", mine)
+@pytest.mark.usefixtures("sources")
+def test_code_of_other_sources_is_removed() -> None:
+    mine = folder("threads")
+    old, other = mine.parent / (compiled.FOLDER + "threads-0"), mine.parent / "something"
+    old.mkdir()
+    other.mkdir()
     warming.drop_old_kernels()
     assert (mine.exists(), old.exists(), other.exists()) == (True, False, True)
 

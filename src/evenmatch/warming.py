@@ -13,7 +13,7 @@ from importlib import import_module
 
 from evenmatch import numerics
 from evenmatch.matchers.registry import MATCHERS
-from evenmatch.numerics.compiled import CACHE, FOLDER
+from evenmatch.numerics.compiled import FOLDER, cache_folder
 
 __all__ = ["compile_kernels", "drop_old_kernels", "load_matchers"]
 
@@ -29,9 +29,11 @@ def compile_kernels(tell: Callable[[str], None]) -> None:
 
 def drop_old_kernels() -> None:
     """Remove the compiled code of other versions of the sources from the cache."""
-    for folder in CACHE.parent.glob(FOLDER + "*"):
-        if folder != CACHE:
-            shutil.rmtree(folder, ignore_errors=True)
+    present = {cache_folder(module.name) for module in pkgutil.iter_modules(numerics.__path__)}
+    for parent in {folder.parent for folder in present}:
+        for folder in parent.glob(FOLDER + "*"):
+            if folder not in present:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def load_matchers(names: Iterable[str] = tuple(MATCHERS)) -> None:

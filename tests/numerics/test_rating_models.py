@@ -14,7 +14,7 @@ from evenmatch.numerics.rating_models import MODELS, Glicko2, RatingModel, Ratin
 
 NEW = (25.0, 25 / 3)
 PUBLISHED = [
-    # teams, ranks, new (mu, sigma) of every player, odds: as openskill 6.2, PlackettLuce() with its defaults, gives them
+    # teams, ranks, new (mu, sigma) of every player, odds: as PlackettLuce() of openskill 6.2 gives them
     (
         [[NEW], [NEW]],
         [0, 1],

@@ -7,14 +7,17 @@ Kernels that are called from kernels only need no types.
 Arrays are named by what they hold: `INTS` is int64[:], `INTS2` int64[:, :], all contiguous and promised not to be
 written to, so that the frozen columns of a snapshot may be passed as they are; `OUT_INTS` and the like are written to.
 
-The cache is a folder named by a digest of all sources here. numba itself looks only at the file of the function that
-is called, so after a change of a kernel in another file it would go on using old code of its callers.
+A module's cache is a folder named by a digest of its source and of all that it imports from here. numba itself looks
+only at the file of the function that is called, so after a change of a kernel in another file it would go on using old
+code of its callers.
 
 No kernel uses numba's own threads: its default threading layer aborts the process when two threads call it at once.
 Work is split in Python instead (`threads`).
 """
 
+import re
 from collections.abc import Callable
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
@@ -27,17 +30,33 @@ F = TypeVar("F", bound=Callable[..., Any])
 _HERE: Final = Path(__file__).parent
 FOLDER: Final = "kernels-"
 """How the names of cache folders begin."""
+_IMPORTED: Final = re.compile(r"^\s*from (?:evenmatch\.numerics)?\.(\w+) import", re.MULTILINE)
 
 
-def cache_folder() -> Path:
-    """Where the compiled code of these very sources is kept: beside them, or in a folder of the user."""
+def sources_of(module: str) -> list[Path]:
+    """The file of a module of this room, and those of all it imports from here, directly or not; sorted."""
+    found: dict[str, str] = {}
+    wanted = [module]
+    while wanted:
+        name = wanted.pop()
+        if name not in found and (_HERE / f"{name}.py").exists():
+            found[name] = (_HERE / f"{name}.py").read_text("utf-8")
+            wanted += _IMPORTED.findall(found[name])
+    return [_HERE / f"{name}.py" for name in sorted(found)]
+
+
+@cache
+def cache_folder(module: str) -> Path:
+    """Where the compiled code of a module is kept while it and what it imports stay as they are.
+
+    Beside the sources, or, where that is not possible, in a folder of the user.
+    """
     digest = blake2b(digest_size=8)
-    for path in sorted(_HERE.glob("*.py")):
+    for path in sources_of(module):
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
-    chosen = vars(numba.config)["CACHE_DIR"]
-    parents = [Path(chosen)] if chosen else [_HERE / "__pycache__", Path.home() / ".cache" / "evenmatch"]
+    parents = [Path(_CHOSEN)] if _CHOSEN else [_HERE / "__pycache__", Path.home() / ".cache" / "evenmatch"]
     for parent in parents:
-        folder = parent / (FOLDER + digest.hexdigest())
+        folder = parent / f"{FOLDER}{module}-{digest.hexdigest()}"
         try:
             folder.mkdir(parents=True, exist_ok=True)
             (folder / ".writable").touch()
@@ -47,8 +66,7 @@ def cache_folder() -> Path:
     return parents[0]
 
 
-CACHE: Final = cache_folder()
-vars(numba.config)["CACHE_DIR"] = str(CACHE)
+_CHOSEN: str = vars(numba.config)["CACHE_DIR"]
 
 INT: Final = types.int64
 FLOAT: Final = types.float64
@@ -71,6 +89,7 @@ def kernel(*takes: Any) -> Callable[[F], F]:
     compiler: Any = numba.njit(takes or None, cache=True, nogil=True, error_model="numpy")
 
     def compiled(function: F) -> F:
+        vars(numba.config)["CACHE_DIR"] = str(cache_folder(function.__module__.rpartition(".")[2]))
         return cast(F, compiler(function))
 
     return compiled
