@@ -130,7 +130,7 @@ def calls(path: Path) -> Iterator[tuple[list[str], list[str]]]:
             nested = re.match(r" ([a-z]+)\b(?![./])", rest)
             if nested and verb in ("journal", "bench"):
                 words.append(nested[1])
-            yield words, re.findall(r"(?<!\S)\[?(--[a-z-]+)", rest)
+            yield words, re.findall(r"(?<!\S)\[?(--[a-z][a-z0-9-]*)", rest)
 
 
 @every_document
