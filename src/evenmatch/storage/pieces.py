@@ -55,6 +55,12 @@ def _drop_orphans(db: sqlite3.Connection, path: Path, fence: int) -> None:
             db.execute("DELETE FROM checkpoint_pieces WHERE rowid = ?", row)
 
 
+def forget(db: sqlite3.Connection, sequence: int) -> None:
+    """Drop the pieces of a checkpoint that is written whole now."""
+    db.execute(_TABLE)
+    db.execute("DELETE FROM checkpoint_pieces WHERE sequence = ?", (sequence,))
+
+
 def joined(db: sqlite3.Connection, sequence: int) -> bytes:
     """The body of a checkpoint that was written in pieces."""
     pieces = "SELECT body FROM checkpoint_pieces WHERE sequence = ? ORDER BY piece"

@@ -25,7 +25,7 @@ from evenmatch.errors import JournalDamaged, JournalError, JournalForeign, Journ
 from .codec import SCHEMA, decode_events, encode_events
 from .files import check_file, take_lock
 from .memory import CHECKPOINTS_KEPT
-from .pieces import joined, write
+from .pieces import forget, joined, write
 from .protocol import Checkpoint, Commit
 from .transactions import connect, fenced, owner, said_clearly, whole
 
@@ -199,6 +199,7 @@ class SqliteJournal:
     def save_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Keep a saved state; older ones that nothing needs are dropped."""
         with self._transaction() as db:
+            forget(db, checkpoint.sequence)
             self._enter(db, checkpoint, _crc(checkpoint.body))
 
     def save_in_pieces(self, sequence: int, hash: str, pieces: Iterable[bytes]) -> None:
