@@ -78,8 +78,8 @@ def _round(
     patience: int,
     queue: Array,
     bid: Array,
-) -> int:
-    """Seat all members anew; returns the eps that it took."""
+) -> tuple[int, int]:
+    """Seat all members anew; returns the eps that it took, and how many lists had to be filled again."""
     price, taken, held, own, _ = seating
     list_leader, list_cost, horizon = lists
     members, leaders = len(held), len(price) - 1
@@ -94,7 +94,7 @@ def _round(
         member = queue[waiting]
         best, second, cost, chosen = _best_two(list_leader, list_cost, member, price, surplus)
         if best - slack * eps > horizon[member]:
-            if refilled % (1 + leaders // 8) == 0 and len(space.spots):
+            if refilled % (1 + leaders // 128) == 0 and len(space.spots):
                 renew_node_prices(price, space)
             refilled += 1
             refill(matrix, unit, space, lists, member, price)
@@ -116,7 +116,7 @@ def _round(
         bids += 1
         if bids == patience:
             bids, eps = 0, min(4 * eps, EPS_MAX)
-    return eps
+    return eps, refilled
 
 
 @kernel()
@@ -193,13 +193,16 @@ def auction(
     eps_last: int,
     divisor: int,
     slack: int,
-) -> int:
-    """Seat all members, with an eps that ends at `eps_last`, if that goes; returns the eps that it ended with."""
+) -> tuple[int, int]:
+    """Seat all members, with an eps that ends at `eps_last`, if that goes.
+
+    Returns the eps that it ended with, and how many lists had to be filled again in the last round.
+    """
     members = len(seating.held)
     queue, bid = np.empty(members, np.int64), np.empty(members, np.int64)
     before, patience = FAR, FIRST_PATIENCE * members
     while True:
-        eps = _round(matrix, unit, space, lists, seating, capacity, eps, slack, patience, queue, bid)
+        eps, refilled = _round(matrix, unit, space, lists, seating, capacity, eps, slack, patience, queue, bid)
         if eps <= eps_last or eps > before // 2:
-            return eps
+            return eps, refilled
         before, eps, patience = eps, max(eps // divisor, eps_last), PATIENCE * members

@@ -43,7 +43,7 @@ from evenmatch.numerics.leader_line import on_a_line, seat_on_line
 from evenmatch.numerics.leader_lists import Lists, empty_lists, fill
 from evenmatch.numerics.leader_paths import make_content
 from evenmatch.numerics.leader_proof import a_pair_costs_less
-from evenmatch.numerics.leader_space import NOWHERE, Space, on_grid
+from evenmatch.numerics.leader_space import FAR, NOWHERE, Space, on_grid
 from evenmatch.numerics.profiles import Profiles, tree_of
 
 __all__ = ["Problem", "Transport", "certificate_broken", "matrix_problem", "profile_problem", "solve"]
@@ -51,7 +51,7 @@ __all__ = ["Problem", "Transport", "certificate_broken", "matrix_problem", "prof
 WANTED: Final = 16
 """Leaders in a list."""
 MANY: Final = 4096
-"""From so many members on, lists are filled again for all at once."""
+"""From so many members on, lists are filled again for all at once: after the first round, and where many had to be."""
 BITS: Final = 50
 """The largest cost of a matrix has this many bits."""
 SPREAD_MIN: Final = 1 << 38
@@ -60,6 +60,7 @@ DIVISOR: Final = 8
 LAST: Final = 4096
 """The auction's eps begins at a quarter of the spread and ends at this part of it."""
 SLACK: Final = 16
+FIRST_SLACK: Final = 36
 NO_MATRIX: Final = np.empty((0, 0))
 
 
@@ -132,11 +133,18 @@ def solve(problem: Problem) -> Transport:
 def _auction(costs: tuple[Array, float, Space], lists: Lists, seating: Seating, capacity: int) -> None:
     spread = max(SPREAD_MIN, int((lists.cost[:, -1] - lists.cost[:, 0]).mean()))
     eps, last = spread // 4, spread // LAST
-    if len(lists.horizon) >= MANY:
-        ended = auction(*costs, lists, seating, capacity, eps, eps, DIVISOR, SLACK)
-        fill(*costs, seating.price, lists, fresh=False)
-        eps = ended // DIVISOR
-    auction(*costs, lists, seating, capacity, eps, last, DIVISOR, SLACK)
+    members = len(lists.horizon)
+    if members < MANY:
+        auction(*costs, lists, seating, capacity, eps, last, DIVISOR, SLACK)
+        return
+    stale, before, slack = members, FAR, FIRST_SLACK
+    while True:
+        eps, refilled = auction(*costs, lists, seating, capacity, eps, eps, DIVISOR, slack)
+        if eps <= last or eps > before // 2:
+            return
+        if max(stale, refilled) > members // 16:
+            fill(*costs, seating.price, lists, fresh=False)
+        stale, before, slack, eps = 0, eps, SLACK, max(eps // DIVISOR, last)
 
 
 def _nobody_seated(problem: Problem) -> Transport:
