@@ -19,8 +19,8 @@ How we differ. The document runs Edmonds-Karp, O(n^5), on the whole network. We 
 the rest by shortest paths, and then test every pair, without ever keeping all weights (`numerics/transport`). Its
 introduction says that a player joins the leader with the highest association degree: that is `m2l`, not LOM.
 
-Complexity. About linear in n for profiles of few features: a millisecond or two for n = 500, h = 10, a second or two for
-n = 100,000 with three features.
+Complexity. About linear in n for profiles of few features: a millisecond or two for n = 500, h = 10, a second or two
+for n = 100,000 with three features.
 
 Source: the paper that proposes LOM and its association-based criterion, sections 3 (algorithm) and 4 (evaluation).
 """

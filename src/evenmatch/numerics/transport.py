@@ -149,7 +149,7 @@ def _auction(costs: tuple[Array, float, Space], lists: Lists, seating: Seating, 
         eps, refilled = auction(*costs, lists, seating, capacity, eps, eps, DIVISOR, slack)
         if eps <= last or eps > before // 2:
             return
-        if max(stale, refilled) > members // 16:
+        if max(stale, refilled) > members // 64:
             fill(*costs, seating.price, lists, fresh=False)
         stale, before, slack, eps = 0, eps, SLACK, max(eps // DIVISOR, last)
 
