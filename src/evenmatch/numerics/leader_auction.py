@@ -28,8 +28,8 @@ import numpy as np
 
 from evenmatch.domain.arrays import Array
 from evenmatch.numerics.compiled import FLOAT, FLOATS2, INT, OUT_INTS, bundle, kernel
-from evenmatch.numerics.leader_lists import LISTS, Lists, closest_in_matrix
-from evenmatch.numerics.leader_space import BITS, FAR, SPACE, Space, closest, renew_node_prices
+from evenmatch.numerics.leader_lists import GROUP, LISTS, Lists, closest_in_matrix, fill_groups
+from evenmatch.numerics.leader_space import BITS, FAR, SPACE, Space, renew_node_prices
 
 __all__ = ["SEATING", "Seating", "auction", "empty_seating", "refill"]
 
@@ -94,7 +94,7 @@ def _round(
         member = queue[waiting]
         best, second, cost, chosen = _best_two(list_leader, list_cost, member, price, surplus)
         if best - slack * eps > horizon[member]:
-            if refilled % (1 + leaders // 128) == 0 and len(space.spots):
+            if refilled % (1 + leaders // 1024) == 0 and len(space.spots):
                 renew_node_prices(price, space)
             refilled += 1
             refill(matrix, unit, space, lists, member, price)
@@ -141,14 +141,14 @@ def _best_two(
 
 @kernel()
 def refill(matrix: Array, unit: float, space: Space, lists: Lists, member: int, price: Array) -> None:
-    """Fill one list at the prices of now."""
+    """Fill a list again at the prices of now; in a space, those of the whole group, which will need it soon."""
+    if len(space.spots):
+        first = member // GROUP * GROUP
+        fill_groups(space, price, first, min(first + GROUP, len(space.people)), lists)
+        return
     wanted = lists.leader.shape[1]
     leaders, values = np.empty((1, wanted), np.int64), np.empty((1, wanted), np.int64)
-    if len(space.spots):
-        # No price is ever that low, so nobody is left out.
-        closest(space, space.people, member, price, price, -FAR, leaders, values)
-    else:
-        closest_in_matrix(matrix, unit, member, price, leaders, values)
+    closest_in_matrix(matrix, unit, member, price, leaders, values)
     for at in range(wanted):
         lists.leader[member, at] = leaders[0, at]
         lists.cost[member, at] = values[0, at] - price[leaders[0, at]]

@@ -41,9 +41,23 @@ from evenmatch.numerics.compiled import (
 )
 from evenmatch.numerics.leader_space import FAR, SPACE, Space, closest, insert, renew_node_prices, steps_apart, within
 
-__all__ = ["LISTS", "Lists", "closest_in_matrix", "empty_lists", "fill", "find_centre", "renew", "whole"]
+__all__ = [
+    "GROUP",
+    "LISTS",
+    "Lists",
+    "closest_in_matrix",
+    "empty_lists",
+    "fill",
+    "fill_groups",
+    "find_centre",
+    "renew",
+    "whole",
+]
 
 GROUP: Final = 16
+"""Members who ask the tree together."""
+ROOM: Final = 128
+"""A group looks at this many leaders for each place in a list; if more are near, its members ask one by one."""
 BLOCK: Final = 64
 ROUND: Final = 1.5 * 2.0**52
 MARGIN: Final = 1024.0
@@ -194,17 +208,12 @@ def closest_in_matrix(matrix: Array, unit: float, member: int, price: Array, bes
         row = row + 1 if row + 1 < rows else 0
 
 
-@kernel(INTS, SPACE)
-def renew(price: Array, space: Space) -> None:
-    """Find the least price of each node of the tree."""
-    renew_node_prices(price, space)
-
-
-@kernel(SPACE, INTS, INT, INT, LISTS)
-def _fill_from_tree(space: Space, price: Array, first: int, end: int, lists: Lists) -> None:
+@kernel()
+def fill_groups(space: Space, price: Array, first: int, end: int, lists: Lists) -> None:
+    """Fill the lists of some members, group by group; `first` begins a group."""
     wanted = lists.leader.shape[1]
     shut = np.zeros(len(space.spots), np.int64)
-    near, near_value = np.empty(16 * wanted, np.int64), np.empty(16 * wanted, np.int64)
+    near, near_value = np.empty(ROOM * wanted, np.int64), np.empty(ROOM * wanted, np.int64)
     best, value = np.empty((1, wanted), np.int64), np.empty((1, wanted), np.int64)
     centre = np.empty((1, len(space.charge)), np.int64)
     for begin in range(first, end, GROUP):
@@ -221,6 +230,12 @@ def _fill_from_tree(space: Space, price: Array, first: int, end: int, lists: Lis
                 off = steps_apart(centre, 0, space.people, member, space.charge)
                 _choose(space, member, price, near, near_value, count, off, best, value)
             _write(lists, member, price, best, value, 0, len(space.spots))
+
+
+@kernel(INTS, SPACE)
+def renew(price: Array, space: Space) -> None:
+    """Find the least price of each node of the tree."""
+    renew_node_prices(price, space)
 
 
 @kernel(FLOATS2, FLOAT, INTS, INT, INT, BOOL, LISTS)
@@ -250,3 +265,8 @@ def _fill_from_matrix(
             row = row + 1 if row + 1 < rows else 0
         for at in range(size):
             _write(lists, begin + at, price, best, value, at, rows)
+
+
+@kernel(SPACE, INTS, INT, INT, LISTS)
+def _fill_from_tree(space: Space, price: Array, first: int, end: int, lists: Lists) -> None:
+    fill_groups(space, price, first, end, lists)

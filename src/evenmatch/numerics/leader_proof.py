@@ -9,6 +9,8 @@ is not trusted in anything, only the grid and the boxes of the tree.
 Complexity. A pass over the matrix, or about a microsecond a member. Threads share rows or groups.
 """
 
+from typing import Final
+
 import numpy as np
 
 from evenmatch.domain.arrays import Array
@@ -17,7 +19,13 @@ from evenmatch.numerics.compiled import FLOAT, FLOATS2, INT, INTS, kernel
 from evenmatch.numerics.leader_lists import GROUP, MARGIN, find_centre, renew, whole
 from evenmatch.numerics.leader_space import FAR, SPACE, Space, steps_apart, within
 
-__all__ = ["a_pair_costs_less"]
+__all__ = ["FREE_PRICE", "HOLDS", "NOT_FULL", "PAIR_DEARER", "POSITIVE", "a_pair_costs_less", "solution_broken"]
+
+HOLDS: Final = 0
+NOT_FULL: Final = 1
+POSITIVE: Final = 2
+FREE_PRICE: Final = 3
+PAIR_DEARER: Final = 4
 
 CHUNK = 256
 
@@ -77,3 +85,42 @@ def _less_in_space(space: Space, u: Array, v: Array, first: int, end: int) -> bo
                 if steps_apart(space.spots, near[at], people, member, charge) + price[near[at]] < v[member]:
                     return True
     return False
+
+
+@kernel(FLOATS2, FLOAT, SPACE, INTS, INTS, INT, INTS, INTS, INTS)
+def solution_broken(
+    matrix: Array,
+    unit: float,
+    space: Space,
+    rows: Array,
+    columns: Array,
+    capacity: int,
+    row_of: Array,
+    u: Array,
+    v: Array,
+) -> int:
+    """The first condition that a solution and its prices break, all but that of the pairs, or HOLDS."""
+    place_of, taken = np.empty(len(rows), np.int64), np.zeros(len(rows), np.int64)
+    for place in range(len(rows)):
+        place_of[rows[place]] = place
+    positive, free_price, dearer = False, False, False
+    for place in range(len(columns)):
+        column = columns[place]
+        row = row_of[column]
+        positive |= v[column] > 0
+        if row < 0:
+            free_price |= v[column] != 0
+            continue
+        taken[row] += 1
+        if len(space.spots):
+            cost = steps_apart(space.spots, place_of[row], space.people, place, space.charge)
+        else:
+            cost = whole(matrix[row, column], unit)
+        dearer |= cost != u[row] + v[column]
+    if (taken != capacity).any():
+        return NOT_FULL
+    if positive:
+        return POSITIVE
+    if free_price:
+        return FREE_PRICE
+    return PAIR_DEARER if dearer else HOLDS

@@ -42,7 +42,14 @@ from evenmatch.numerics.leader_auction import Seating, auction, empty_seating
 from evenmatch.numerics.leader_line import on_a_line, seat_on_line
 from evenmatch.numerics.leader_lists import Lists, empty_lists, fill
 from evenmatch.numerics.leader_paths import make_content
-from evenmatch.numerics.leader_proof import a_pair_costs_less
+from evenmatch.numerics.leader_proof import (
+    FREE_PRICE,
+    NOT_FULL,
+    PAIR_DEARER,
+    POSITIVE,
+    a_pair_costs_less,
+    solution_broken,
+)
 from evenmatch.numerics.leader_space import FAR, NOWHERE, Space, on_grid
 from evenmatch.numerics.profiles import Profiles, tree_of
 
@@ -142,7 +149,7 @@ def _auction(costs: tuple[Array, float, Space], lists: Lists, seating: Seating, 
         eps, refilled = auction(*costs, lists, seating, capacity, eps, eps, DIVISOR, slack)
         if eps <= last or eps > before // 2:
             return
-        if max(stale, refilled) > members // 16:
+        if max(stale, refilled) > members // 64:
             fill(*costs, seating.price, lists, fresh=False)
         stale, before, slack, eps = 0, eps, SLACK, max(eps // DIVISOR, last)
 
@@ -169,29 +176,17 @@ def _in_given_order(problem: Problem, seating: Seating) -> Transport:
 
 def certificate_broken(problem: Problem, found: Transport) -> str | None:
     """The first condition of optimality that does not hold, in words, or None: then the solution is optimal."""
-    row_of, u, v = found
-    taken = np.flatnonzero(row_of >= 0)
-    if (np.bincount(row_of[taken], minlength=len(u)) != problem.capacity).any():
-        return f"a row does not have exactly {problem.capacity} columns"
-    if (v > 0).any():
+    matrix, step, space, rows, columns, capacity = problem
+    unit = 1.0 / step
+    broken = solution_broken(matrix, unit, space, rows, columns, capacity, *found)
+    if broken == NOT_FULL:
+        return f"a row does not have exactly {capacity} columns"
+    if broken == POSITIVE:
         return "a column's price is positive"
-    if v[row_of < 0].any():
+    if broken == FREE_PRICE:
         return "a free column has a price"
-    unit = 1.0 / problem.step
-    if a_pair_costs_less(problem.matrix, unit, problem.space, u[problem.rows], v[problem.columns]):
+    if a_pair_costs_less(matrix, unit, space, found.row_price[rows], found.column_price[columns]):
         return "a pair costs less than its prices"
-    if (_pair_steps(problem, row_of, taken) != u[row_of[taken]] + v[taken]).any():
+    if broken == PAIR_DEARER:
         return "a chosen pair costs more than its prices"
     return None
-
-
-def _pair_steps(problem: Problem, row_of: Array, taken: Array) -> Array:
-    """int64: the costs of chosen pairs in grid steps."""
-    if len(problem.matrix):
-        return np.asarray(np.rint(problem.matrix[row_of[taken], taken] / problem.step), np.int64)
-    space = problem.space
-    place, member = np.empty_like(problem.rows), np.empty_like(problem.columns)
-    place[problem.rows], member[problem.columns] = np.arange(len(place)), np.arange(len(member))
-    apart = np.abs(space.spots[place[row_of[taken]]] - space.people[member[taken]])
-    terms = np.where(space.charge < 0, apart, space.charge * (apart > 0))
-    return np.asarray(terms.sum(axis=1))
