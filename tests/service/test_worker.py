@@ -93,9 +93,9 @@ def test_a_large_wave_is_planned_in_a_thread_until_its_worker_is_there(monkeypat
     assert warmed == []
     assert not room._apart(effect(rows=50)), "half as large: its worker is started"
     assert warmed == ["buckets"]
-    room._worker("duel").started = True
+    room.worker("duel").started = True
     assert not room._apart(effect(rows=120)), "it is not there yet"
-    room._worker("duel").ready = True
+    room.worker("duel").ready = True
     assert room._apart(effect(rows=100))
     assert not room._apart(effect(rows=99))
     assert room._apart(effect(rows=2, isolate=True))

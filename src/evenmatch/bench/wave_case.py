@@ -36,7 +36,7 @@ from evenmatch.numerics.seeds import generator
 from evenmatch.recovery import checkpoint_in_pieces
 from evenmatch.service.bodies import Player, TicketBody
 from evenmatch.service.mailbox import Joined, JoinEntry, JoinOrder
-from evenmatch.service.matching import MatcherRoom, planned
+from evenmatch.service.matching import LARGE, MatcherRoom, planned
 from evenmatch.service.runner import Runner
 from evenmatch.settings import Settings
 from evenmatch.storage.codec import encode_events
@@ -201,10 +201,15 @@ def _quantiles(values: list[float]) -> dict[str, float]:
     return {"p50": round(float(np.quantile(values, 0.5)), 3), "p99": round(float(np.quantile(values, 0.99)), 3)}
 
 
-async def _joins(spec: QueueSpec, path: Path, at_least_s: float) -> dict[str, Any]:
+async def _joins(spec: QueueSpec, path: Path, waiting: int, at_least_s: float) -> dict[str, Any]:
     """Latencies of joins while an engine thread runs a wave over all that waits."""
     journal = SqliteJournal(path)
     room = MatcherRoom()
+    if waiting >= LARGE:  # as in a queue that has grown, its worker is there
+        worker = room.worker(spec.name)
+        worker.warm(spec.matcher)
+        while not worker.ready:
+            await asyncio.sleep(0.01)
     runner = Runner(journal, [spec], Settings(), room.run)
     loop = asyncio.get_running_loop()
     took: list[float] = []
@@ -276,7 +281,7 @@ def run(matcher: str, waiting: int, repeats: int, joins_s: float) -> dict[str, A
         queue.journal.close()
         path = queue.journal.path
         del queue
-        joins = asyncio.run(_joins(spec, path, joins_s))
+        joins = asyncio.run(_joins(spec, path, waiting, joins_s))
     return {
         **told,
         **{f"{phase}_ms": _quantiles([spent[phase] for spent in waves]) for phase in PHASES},

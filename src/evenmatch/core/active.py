@@ -69,6 +69,8 @@ class Active:
 
     def _counts(self, end: int) -> Array:
         """bool: which rows of the log up to here are a player's last sighting."""
+        if self._end - self._first == len(self._last):
+            return np.ones(end - self._first, bool)
         numbers = np.arange(self._base + self._first, self._base + end)
         last: Array = self._last.find(self._rows[self._first : end, 0]) == numbers
         return last

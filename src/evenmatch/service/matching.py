@@ -51,7 +51,7 @@ class MatcherRoom:
         """Start the workers of queues that ask for one."""
         for spec in specs:
             if spec.wave.isolate:
-                self._worker(spec.name).warm(spec.matcher)
+                self.worker(spec.name).warm(spec.matcher)
 
     def run(self, effect: RunMatcher, engine: Engine, put: Callable[[WaveOrder], None]) -> None:
         """Plan a wave and put its result into the mailbox. A thread that hangs does not keep the process alive."""
@@ -65,7 +65,7 @@ class MatcherRoom:
     def _run(self, effect: RunMatcher, engine: Engine, put: Callable[[WaveOrder], None]) -> None:
         queue, started = effect.spec.name, time.perf_counter()
         try:
-            answer = self._worker(queue).plan(effect) if self._apart(effect) else planned(effect)
+            answer = self.worker(queue).plan(effect) if self._apart(effect) else planned(effect)
         except Exception as error:
             log.warning("matcher failed", queue=queue, wave=effect.wave, error=repr(error))
             answer = FinishWave(queue, effect.wave, None, f"{type(error).__name__}: {error}")
@@ -81,12 +81,13 @@ class MatcherRoom:
             return isolate
         if waiting < LARGE // 2 or self._closing.is_set():
             return False
-        worker = self._worker(effect.spec.name)
+        worker = self.worker(effect.spec.name)
         if not worker.started:
             worker.warm(effect.spec.matcher)
         return waiting >= LARGE and worker.ready
 
-    def _worker(self, queue: str) -> Worker:
+    def worker(self, queue: str) -> Worker:
+        """The worker of a queue, started or not."""
         return self._workers.setdefault(queue, Worker(queue, planned))
 
     def close(self) -> None:
