@@ -20,7 +20,8 @@ class Active:
 
     def __init__(self, entries: Array | None = None) -> None:
         """`entries`, int64[n, 2]: players and times as `entries` gives them."""
-        self._rows = np.empty((0, 2), np.int64)
+        self._player = np.empty(0, np.int64)
+        self._seen_ms = np.empty(0, np.int64)
         self._first = self._end = 0
         """The log is the rows from here to there."""
         self._base = 0
@@ -42,7 +43,7 @@ class Active:
         self._append(players, now_ms)
         old = self._old(before_ms)
         if old > self._first:
-            self._last.drop(self._rows[self._first : old, 0][self._counts(old)])
+            self._last.drop(self._player[self._first : old][self._counts(old)])
             self._first = old
         if self._end - self._first > 2 * len(self._last) + _SPARE:
             entries = self.entries
@@ -51,36 +52,41 @@ class Active:
 
     def _append(self, players: Array, seen_ms: Array | int) -> None:
         end = self._end + len(players)
-        if end > len(self._rows):
-            log = self._rows[self._first : self._end]
+        if end > len(self._player):
+            log = slice(self._first, self._end)
             self._base += self._first
-            self._first, self._end, end = 0, len(log), len(log) + len(players)
-            rows = np.empty((2 * end, 2), np.int64)
-            rows[: len(log)] = log
-            self._rows = rows
-        self._rows[self._end : end, 0] = players
-        self._rows[self._end : end, 1] = seen_ms
+            self._first, self._end = 0, self._end - self._first
+            end = self._end + len(players)
+            self._player, self._seen_ms = (_grown(column[log], 2 * end) for column in (self._player, self._seen_ms))
+        self._player[self._end : end] = players
+        self._seen_ms[self._end : end] = seen_ms
         self._last.put(players, np.arange(self._base + self._end, self._base + end))
         self._end = end
 
     def _old(self, before_ms: int) -> int:
         """The first row that is later than that."""
-        return self._first + int(np.searchsorted(self._rows[self._first : self._end, 1], before_ms, side="right"))
+        return self._first + int(np.searchsorted(self._seen_ms[self._first : self._end], before_ms, side="right"))
 
     def _counts(self, end: int) -> Array:
         """bool: which rows of the log up to here are a player's last sighting."""
         if self._end - self._first == len(self._last):
             return np.ones(end - self._first, bool)
         numbers = np.arange(self._base + self._first, self._base + end)
-        last: Array = self._last.find(self._rows[self._first : end, 0]) == numbers
+        last: Array = self._last.find(self._player[self._first : end]) == numbers
         return last
 
     @property
     def entries(self) -> Array:
         """int64[n, 2]: players and when they were last seen, the longest unseen first."""
-        entries: Array = self._rows[self._first : self._end][self._counts(self._end)]
-        return entries
+        log, counts = slice(self._first, self._end), self._counts(self._end)
+        return np.column_stack((self._player[log][counts], self._seen_ms[log][counts]))
 
     def seen_after(self, before_ms: int) -> int:
         """Players who were seen later than that."""
         return len(self._last) - int(np.count_nonzero(self._counts(self._old(before_ms))))
+
+
+def _grown(column: Array, rows: int) -> Array:
+    grown = np.empty(rows, np.int64)
+    grown[: len(column)] = column
+    return grown
