@@ -189,7 +189,7 @@ def matchers(
     sizes
         Sizes to run instead of the rows' own, such as 500,5000.
     quick
-        Small sizes and few repeats: under a minute.
+        Small sizes and few repeats.
     threads
         Threads that our kernels may use; left out, as many as there are processors.
     seed
