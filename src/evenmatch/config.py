@@ -14,7 +14,8 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from types import NoneType
+from typing import Any, Final, TypeAlias, get_args
 
 import msgspec
 import tomli_w
@@ -39,7 +40,7 @@ _QUEUE_FIELDS: Final = {
     field.name: field for field in msgspec.structs.fields(QueueSpec) if field.name not in ("name", "door")
 }
 _SECTIONS: Final[dict[str, type[msgspec.Struct]]] = {
-    name: ReadyCheckSpec if name == "ready_check" else field.type
+    name: next(kind for kind in (get_args(field.type) or (field.type,)) if kind is not NoneType)
     for name, field in _QUEUE_FIELDS.items()
     if name != "require_equal"
 }

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from evenmatch.core.hashing import recomputed_sums, state_hash
-from evenmatch.core.state import OPEN, OVER, RUNNING, QueueState, State
+from evenmatch.core.state import CALLED_OFF, OPEN, OVER, RUNNING, STARTING, QueueState, State
 from evenmatch.domain import events as ev
 from evenmatch.domain.queue import QueueSpec
 from evenmatch.domain.ticket import Status
@@ -64,7 +64,7 @@ def _check_queue(
     for slot in np.flatnonzero(p.standing).tolist():
         number, standing = int(p.proposal[slot]), int(p.standing[slot])
         proposals_at[number] = slot | queue.index << 32
-        if standing not in (OPEN, RUNNING, OVER):
+        if standing not in (OPEN, STARTING, RUNNING, OVER, CALLED_OFF):
             continue
         tickets, teams = queue.roster(slot)
         players: Counter[int] = Counter()
@@ -72,11 +72,11 @@ def _check_queue(
         for ticket, team in zip(tickets.tolist(), teams.tolist(), strict=True):
             seated[ticket] += 1
             assert t.proposal[rows[ticket]] == number
-            assert t.status[rows[ticket]] == (Status.PROPOSED if standing == OPEN else Status.MATCHED)
+            assert t.status[rows[ticket]] == (Status.PROPOSED if standing in (OPEN, STARTING) else Status.MATCHED)
             players[team] += int(t.size[rows[ticket]])
             party = queue.player_rows(np.array([rows[ticket]]))
             pending += int((queue.players.accepted[party] == 0).sum())
-            if standing in (OPEN, RUNNING):
+            if standing in (OPEN, STARTING, RUNNING):
                 for player in _players(queue, rows[ticket]):
                     assert player not in claims, "I11: a player is in two proposals or matches"
                     claims[player] = number
@@ -128,6 +128,13 @@ class Story:
                 self._wave(event)
             case ev.Accepted():
                 self._follow(event.ticket.tolist(), event.previous.tolist())
+            case ev.MatchStarting():
+                assert self.rosters[event.proposal] == event.ticket.tolist()
+                self._follow(event.ticket.tolist(), event.previous.tolist())
+            case ev.TicketUpdated():
+                (ticket,) = self._follow([event.ticket], [event.previous])
+                assert ticket.status == "waiting", "a ticket changed that did not wait"
+                ticket.group = event.group
             case ev.MatchMade():
                 assert self.rosters[event.proposal] == event.ticket.tolist()
                 self._follow(event.ticket.tolist(), event.previous.tolist())
@@ -183,7 +190,7 @@ class Story:
             assert teams == dict.fromkeys(range(form.teams), form.size), "I5: a match breaks the format"
             assert len({ticket.group for ticket in tickets}) == 1, "I5: a match mixes groups"
             self.rosters[number] = roster[roster >= 0].tolist()
-            if not event.deadline_ms:
+            if not event.deadline_ms and not event.confirm_ms:
                 self._match(number, runs=event.ends_ms > 0)
 
     def _match(self, proposal: int, *, runs: bool) -> None:

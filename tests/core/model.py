@@ -11,6 +11,7 @@ from evenmatch.domain.queue import QueueSpec, milliseconds
 from evenmatch.domain.refusals import Reasons
 from evenmatch.domain.ticket import TicketRequest
 
+BUSY = ("open", "starting", "running")
 DAY_MS = 24 * 3600 * 1000
 
 
@@ -34,6 +35,7 @@ class Ticket:
     returned: bool = False
     proposal: int | None = None
     finished_ms: int = 0
+    lost: bool = False
 
     @property
     def live(self) -> bool:
@@ -62,6 +64,11 @@ class Queue:
     """A queue and the wave that is in flight."""
 
     spec: QueueSpec
+    mode: str = "open"
+    books: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
+    """Player -> every offence that is not forgotten: when, and what."""
+    stays_away: dict[int, int] = field(default_factory=dict)
+    """Player -> until when."""
     steadfast: set[int] = field(default_factory=set)
     """Tickets of the wave in flight that could be matched all the while."""
     flying_format: object = None
@@ -85,9 +92,7 @@ class Model:
 
     def claim(self, player: int) -> int | None:
         """The open proposal or running match that has the player (I11)."""
-        claims = [
-            p.number for p in self.proposals.values() if p.standing in ("open", "running") and player in p.players
-        ]
+        claims = [p.number for p in self.proposals.values() if p.standing in BUSY and player in p.players]
         assert len(claims) <= 1, f"I11: player {player} is in {claims}"
         return claims[0] if claims else None
 
@@ -98,6 +103,10 @@ class Model:
     def matchable(self, ticket: Ticket) -> bool:
         """Can a wave have it?"""
         return ticket.status == "waiting" and not self.suspended(ticket)
+
+    def live_in(self, queue: str) -> list[Ticket]:
+        """A queue's live tickets, by number."""
+        return sorted((t for t in self.tickets.values() if t.queue == queue and t.live), key=lambda t: t.number)
 
     def waited_ms(self, ticket: Ticket, now_ms: int) -> int:
         """How long it has waited at a moment."""
@@ -121,11 +130,11 @@ class Model:
             if ticket.status == "waiting" and not downtime:
                 ticket.unheard_ms += passed
         for proposal in self.proposals.values():
-            if proposal.standing in ("open", "running") and not downtime:
+            if proposal.standing in BUSY and not downtime:
                 proposal.age_ms += passed
 
-    def due(self, now_ms: int) -> tuple[dict[int, str], list[int], list[int]]:
-        """What a tick must end: tickets (and why), ready checks, matches."""
+    def due(self, now_ms: int) -> tuple[dict[int, str], list[int], list[int], list[int]]:
+        """What a tick must end: tickets (and why), ready checks, matches that did not start, matches."""
         since = now_ms - self.settled_ms
         gone = {}
         for ticket in self.tickets.values():
@@ -139,30 +148,38 @@ class Model:
         return (
             gone,
             [p.number for p in late if p.standing == "open"],
+            [p.number for p in late if p.standing == "starting"],
             [p.number for p in late if p.standing == "running"],
         )
 
     def tick(self, now_ms: int) -> None:
         """End what is due, and forget what ended a while ago."""
-        gone, lapsed, ended = self.due(now_ms)
+        gone, lapsed, unstarted, ended = self.due(now_ms)
         before = now_ms - self.keep_ms
         old = [
             t.number for t in self.tickets.values() if t.status in ("cancelled", "expired") and t.finished_ms <= before
         ]
-        over = [p for p in self.proposals.values() if p.standing in ("over", "failed") and p.over_ms <= before]
+        done = ("over", "failed", "cancelled")
+        over = [p for p in self.proposals.values() if p.standing in done and p.over_ms <= before]
         for number in gone:
             self.finish(self.tickets[number], "expired", gone[number], now_ms)
         for number in lapsed:
             proposal = self.proposals[number]
             silent = [t for t in proposal.tickets if not proposal.accepted.issuperset(self.tickets[t].players)]
             self.fail(proposal, silent, "lapsed", now_ms)
+            for ticket in (self.tickets[t] for t in silent):
+                for player in set(ticket.players) - proposal.accepted:
+                    self.blame(proposal.queue, player, "lost" if ticket.lost else "lapsed", now_ms)
+                ticket.cause = "lost" if ticket.lost else "lapsed"
+        for number in unstarted:
+            self.fail(self.proposals[number], [], "not_confirmed", now_ms)
         for number in ended:
             self.proposals[number].standing = "over"
         for number in old:
             del self.tickets[number]
         for proposal in over:
             del self.proposals[proposal.number]
-            if proposal.standing == "over":
+            if proposal.standing != "failed":
                 for number in proposal.tickets:
                     del self.tickets[number]
         self.keys = {key: known for key, known in self.keys.items() if known[2] > now_ms - DAY_MS}
@@ -177,18 +194,24 @@ class Model:
 
     def _join(self, queue: str, request: TicketRequest, now_ms: int) -> int | Reasons:
         spec = self.queues[queue].spec
+        away = self.queues[queue].stays_away
         players = tuple(member.player for member in request.members)
         if request.key in self.keys:
             ticket, fingerprint, _ = self.keys[request.key]
             return ticket if fingerprint == request.fingerprint else Reasons.KEY_REUSED
+        if self.queues[queue].mode == "draining":
+            return Reasons.QUEUE_DRAINING
         if not players:
             return Reasons.EMPTY_PARTY
         if len(players) > spec.format.size:
             return Reasons.PARTY_TOO_LARGE
         if len(set(players)) < len(players):
             return Reasons.PLAYER_TWICE
-        if any(t.live and t.queue == queue and set(players) & set(t.players) for t in self.tickets.values()):
-            return Reasons.ALREADY_WAITING
+        for player in players:
+            if away.get(player, 0) > now_ms:
+                return Reasons.COOLING_DOWN
+            if any(t.live and t.queue == queue and player in t.players for t in self.tickets.values()):
+                return Reasons.ALREADY_WAITING
         if any(name not in request.attributes for name in spec.require_equal):
             return Reasons.MISSING_ATTRIBUTE
         group = tuple((name, request.attributes[name]) for name in sorted(spec.require_equal))
@@ -202,6 +225,62 @@ class Model:
     def finish(self, ticket: Ticket, status: str, cause: str | None, now_ms: int) -> None:
         """A ticket leaves the queue for good."""
         ticket.status, ticket.cause, ticket.finished_ms = status, cause, now_ms
+
+    def blame(self, queue: str, player: int, cause: str, now_ms: int) -> None:
+        """A player let a ready check fail."""
+        spec = self.queues[queue].spec.cooldown
+        if spec is None:
+            return
+        book = self.books(queue, player, now_ms)
+        base = {"declined": spec.decline_s, "lapsed": spec.lapse_s, "lost": spec.lost_s}[cause]
+        away_s = base
+        for _ in book:
+            away_s = min(away_s * spec.growth, spec.most_s)
+        self.queues[queue].books[player] = [*book, (now_ms, cause)]
+        self.queues[queue].stays_away[player] = now_ms + milliseconds(min(away_s, spec.most_s))
+
+    def books(self, queue: str, player: int, now_ms: int) -> list[tuple[int, str]]:
+        """Offences that count: since the last one, every `forgive_s` has taken the oldest away."""
+        spec, book = self.queues[queue].spec.cooldown, self.queues[queue].books.get(player, [])
+        if spec is None or not book:
+            return []
+        return book[(now_ms - book[-1][0]) // milliseconds(spec.forgive_s) :]
+
+    def lift(self, queue: str, player: int) -> Reasons | None:
+        """An operator clears the books."""
+        if queue and queue not in self.queues:
+            return Reasons.UNKNOWN_QUEUE
+        for name, found in self.queues.items():
+            if queue in ("", name):
+                found.books.pop(player, None)
+                found.stays_away.pop(player, None)
+        return None
+
+    def update(self, number: int, request: TicketRequest) -> Reasons | None:
+        """A ticket brings something else."""
+        ticket = self.tickets.get(number)
+        if ticket is None:
+            return self.gone(number)
+        if ticket.status != "waiting":
+            return Reasons.NOT_WAITING
+        required = self.queues[ticket.queue].spec.require_equal
+        if any(name not in request.attributes for name in required):
+            return Reasons.MISSING_ATTRIBUTE
+        ticket.group = tuple((name, request.attributes[name]) for name in sorted(required))
+        return None
+
+    def cancel(self, number: int, now_ms: int) -> Reasons | None:
+        """An operator takes a ticket out."""
+        ticket = self.tickets.get(number)
+        if ticket is None:
+            return self.gone(number)
+        if not ticket.live:
+            return Reasons.NOT_WAITING
+        if ticket.proposal is not None and ticket.status == "proposed":
+            self.fail(self.proposals[ticket.proposal], [number], "operator", now_ms)
+        else:
+            self.finish(ticket, "cancelled", "operator", now_ms)
+        return None
 
     def gone(self, number: int) -> Reasons:
         """Why a ticket that is not in the state can't be used."""
@@ -241,6 +320,7 @@ class Model:
         for number in numbers:
             if number in self.tickets:
                 self.tickets[number].unheard_ms = 0
+                self.tickets[number].lost = False
         return None
 
     # Waves.
@@ -281,8 +361,38 @@ class Model:
             for number in roster:
                 self.tickets[number].status, self.tickets[number].proposal = "proposed", proposal.number
             if spec.ready_check is None:
-                self.make(proposal, now_ms)
+                self.start_match(proposal, now_ms)
         return held
+
+    def start_match(self, proposal: Proposal, now_ms: int) -> None:
+        """Everybody has accepted."""
+        confirm_ms = milliseconds(self.queues[proposal.queue].spec.match.confirm_s)
+        if not confirm_ms:
+            self.make(proposal, now_ms)
+            return
+        proposal.standing, proposal.lasts_ms, proposal.age_ms = "starting", confirm_ms, 0
+
+    def confirm(self, number: int, now_ms: int, *, started: bool) -> Reasons | None:
+        """The game server speaks."""
+        proposal = self.proposals.get(number)
+        if proposal is None or proposal.standing != "starting":
+            return Reasons.MATCH_NOT_STARTING if 0 < number < self.next_proposal else Reasons.UNKNOWN_MATCH
+        if started:
+            self.make(proposal, now_ms)
+        else:
+            self.fail(proposal, [], "start_failed", now_ms)
+        return None
+
+    def cancel_match(self, number: int, now_ms: int) -> Reasons | None:
+        """An operator ends a proposal or match."""
+        proposal = self.proposals.get(number)
+        if proposal is not None and proposal.standing in ("open", "starting"):
+            self.fail(proposal, [], "operator", now_ms)
+            return None
+        if proposal is not None and proposal.standing == "running":
+            proposal.standing = "cancelled"
+            return None
+        return Reasons.MATCH_OVER if 0 < number < self.next_proposal else Reasons.UNKNOWN_MATCH
 
     def make(self, proposal: Proposal, now_ms: int) -> None:
         """A proposal becomes a match."""
@@ -322,7 +432,7 @@ class Model:
             return Reasons.PROPOSAL_OVER
         proposal.accepted.add(player)
         if len(proposal.accepted) == len(proposal.players):
-            self.make(proposal, now_ms)
+            self.start_match(proposal, now_ms)
         return None
 
     def decline(self, number: int, player: int, now_ms: int) -> Reasons | None:
@@ -334,6 +444,7 @@ class Model:
             return Reasons.ALREADY_MATCHED
         blamed = [t for t in proposal.tickets if player in self.tickets[t].players]
         self.fail(proposal, blamed, "declined", now_ms)
+        self.blame(proposal.queue, player, "declined", now_ms)
         return None
 
     def end(self, number: int) -> Reasons | None:

@@ -8,7 +8,7 @@ from evenmatch.domain import commands as cmd
 from evenmatch.domain import events as ev
 from evenmatch.domain.effects import RunMatcher
 from evenmatch.domain.match import Plan
-from evenmatch.domain.queue import Format, MatchSpec, QueueSpec, ReadyCheckSpec, TicketSpec, WaveSpec
+from evenmatch.domain.queue import CooldownSpec, Format, MatchSpec, QueueSpec, ReadyCheckSpec, TicketSpec, WaveSpec
 from evenmatch.domain.refusals import Reasons
 from evenmatch.domain.ticket import Member, TicketRequest
 from evenmatch.matchers.contract import plan_wave
@@ -35,7 +35,19 @@ LONG = QueueSpec("long", Format(2, 2), wave=_WAVES, ticket=_TICKETS, match=Match
 """Two against two, matched at once, and the match goes on for a while."""
 CLAN = QueueSpec("clan", Format(2, 1), wave=_WAVES, ticket=_TICKETS, ready_check=_CHECK, match=MatchSpec(runs_s=7.0))
 """One against one, with a ready check, and the match goes on for a while."""
-QUEUES = (DUEL, QUICK, REGIONS, LONG, CLAN)
+STRICT = QueueSpec(
+    "strict",
+    Format(2, 1),
+    wave=_WAVES,
+    ticket=_TICKETS,
+    ready_check=_CHECK,
+    match=MatchSpec(runs_s=7.0, confirm_s=4.0),
+    cooldown=CooldownSpec(decline_s=4.0, lapse_s=8.0, lost_s=2.0, growth=2.0, most_s=20.0, forgive_s=25.0),
+)
+"""One against one; who lets the others down has to wait, and the game server confirms."""
+SERVED = QueueSpec("served", Format(2, 1), wave=_WAVES, ticket=_TICKETS, match=MatchSpec(confirm_s=4.0))
+"""One against one, without a ready check, and the game server confirms."""
+QUEUES = (DUEL, QUICK, REGIONS, LONG, CLAN, STRICT, SERVED)
 
 
 def request(

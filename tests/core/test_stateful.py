@@ -24,18 +24,18 @@ from evenmatch.domain import commands as cmd
 from evenmatch.domain import events as ev
 from evenmatch.domain.effects import RunMatcher
 from evenmatch.domain.match import Plan, Reason
-from evenmatch.domain.queue import Format, QueueSpec, TicketSpec, milliseconds
+from evenmatch.domain.queue import Format, Mode, QueueSpec, TicketSpec, milliseconds
 from evenmatch.domain.refusals import Reasons, Refusal
 from evenmatch.domain.ticket import Member, TicketRequest
 
 from .bad_plans import BAD_PLANS
 from .invariants import Story, check_columns
 from .model import DAY_MS, Model, Queue, Ticket
-from .stage import CLAN, DUEL, LONG, QUICK, REGIONS, T0, first_come
+from .stage import CLAN, DUEL, LONG, QUICK, REGIONS, SERVED, STRICT, T0, first_come
 
 KEEP_MS = 4_000
 PLAYERS = st.integers(1, 9)
-SPECS = (DUEL, QUICK, REGIONS, LONG, CLAN)
+SPECS = (DUEL, QUICK, REGIONS, LONG, CLAN, STRICT, SERVED)
 NAMES = st.sampled_from([spec.name for spec in SPECS])
 ANY_NAMES = st.sampled_from([*(spec.name for spec in SPECS), "nowhere"])
 CHANGES = st.sampled_from(
@@ -43,7 +43,7 @@ CHANGES = st.sampled_from(
         {},
         {"format": Format(2, 2)},
         {"format": Format(2, 1)},
-        {"ready_check": None},
+        {"ready_check": None, "cooldown": None},
         {"ticket": TicketSpec(expires_s=6.0, heartbeat_s=4.0)},
         {"require_equal": ("region",)},
         {"require_equal": ("mode",)},
@@ -165,6 +165,65 @@ class EngineMachine(RuleBasedStateMachine):
         command = cmd.Heartbeat(np.array(numbers, np.int64), True)
         self.agree(command, lambda: self.model.heartbeat(numbers, strict=True))
 
+    @precondition(lambda self: self.model.tickets)
+    @rule(number=st.integers(0, 60))
+    def lose_contact(self, number: int) -> None:
+        number = self.aim(number)
+        self.agree(cmd.LoseContact(np.array([number])))
+        if number in self.model.tickets:
+            self.model.tickets[number].lost = True
+
+    @precondition(lambda self: self.model.tickets)
+    @rule(number=st.integers(0, 60), attributes=ATTRIBUTES, rating=st.sampled_from([900.0, 1500.0]))
+    def update(self, number: int, attributes: dict[str, str | int | float | bool], rating: float) -> None:
+        number = self.aim(number)
+        players = self.model.tickets[number].players if number in self.model.tickets else ()
+        wanted = TicketRequest(tuple(Member(player, rating) for player in players), attributes)
+        command = cmd.UpdateTicket(number, wanted.members, attributes)
+        step = self.agree(command, lambda: self.model.update(number, wanted))
+        if step.events:
+            record = ticket_record(self.engine.state, number, self.now_ms)
+            assert record is not None
+            assert {player["rating"] for player in record["players"]} == {rating}
+            self.seen[self.model.tickets[number].queue] = (None, 0)
+
+    # Operators.
+
+    @rule(name=ANY_NAMES, mode=st.sampled_from(Mode))
+    def set_mode(self, name: str, mode: Mode) -> None:
+        known = name in self.model.queues
+        self.agree(cmd.SetMode(name, mode), lambda: None if known else Reasons.UNKNOWN_QUEUE)
+        if known:
+            self.model.queues[name].mode = mode
+
+    @precondition(lambda self: self.model.tickets)
+    @rule(number=st.integers(0, 60))
+    def cancel_ticket(self, number: int) -> None:
+        number = self.aim(number)
+        self.agree(cmd.CancelTicket(number), lambda: self.model.cancel(number, self.now_ms))
+
+    @precondition(lambda self: self.model.proposals)
+    @rule(which=st.integers(0, 30))
+    def cancel_match(self, which: int) -> None:
+        number = self.aim_match(which)
+        self.agree(cmd.CancelMatch(number), lambda: self.model.cancel_match(number, self.now_ms))
+
+    @rule(name=st.one_of(ANY_NAMES, st.just("")), player=PLAYERS)
+    def lift(self, name: str, player: int) -> None:
+        self.agree(cmd.LiftCooldown(player, name), lambda: self.model.lift(name, player))
+
+    @precondition(lambda self: self.model.proposals)
+    @rule(which=st.integers(0, 30), started=st.booleans())
+    def confirm(self, which: int, started: bool) -> None:
+        number = self.aim_match(which)
+        command = cmd.ConfirmStart(number) if started else cmd.FailStart(number)
+        self.agree(command, lambda: self.model.confirm(number, self.now_ms, started=started))
+
+    def aim_match(self, which: int) -> int:
+        """Mostly a proposal that is in the state, else any number."""
+        numbers = sorted(self.model.proposals)
+        return numbers[which % len(numbers)] if which < 25 else which
+
     def aim(self, number: int) -> int:
         """Mostly a ticket that is in the state, else any number."""
         known = sorted(self.model.tickets)
@@ -206,13 +265,15 @@ class EngineMachine(RuleBasedStateMachine):
         started = {effect.spec.name: effect for effect in step.effects}
         for name, queue in self.model.queues.items():
             waiting = self.model.snapshot(name, self.now_ms)
-            sight = (queue.spec, [(ticket.number, ticket.misses, ticket.returned) for ticket in waiting])
+            sight = (queue.spec, [(t.number, t.misses, t.returned, t.group) for t in waiting])
             if name in started:
                 assert name not in self.flights, "two waves of one queue are in flight"
                 self.check_snapshot(started[name], waiting)
                 self.model.start(name, self.now_ms)
                 self.flights[name] = started[name]
                 self.seen[name] = (sight, self.now_ms + milliseconds(queue.spec.wave.every_s))
+            elif queue.mode == "paused":
+                pass
             elif waiting and name not in self.flights:
                 last, again_ms = self.seen.get(name, (None, 0))
                 assert last == sight or self.now_ms < again_ms, f"{name} was not tried although it changed"
@@ -320,8 +381,7 @@ class EngineMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.model.proposals)
     @rule(which=st.integers(0, 30))
     def end_match(self, which: int) -> None:
-        numbers = sorted(self.model.proposals)
-        number = numbers[which % len(numbers)] if which < 25 else which
+        number = self.aim_match(which)
         self.agree(cmd.EndMatch(number), lambda: self.model.end(number))
 
     # Restarts.
@@ -359,6 +419,11 @@ class EngineMachine(RuleBasedStateMachine):
             }
             assert {name: record[name] for name in expected} == expected
             assert tuple(player["player"] for player in record["players"]) == ticket.players
+        for name, queue in model.queues.items():
+            found = state.queues[name]
+            away = {player: until for player, until in queue.stays_away.items() if until > self.now_ms}
+            assert away == {player: b.until_ms for player, b in found.books.items() if b.until_ms > self.now_ms}
+            assert sorted(found.lost) == [t.number for t in model.live_in(name) if t.lost]
         assert {key: known[:2] for key, known in state.keys.items()} == {k: v[:2] for k, v in model.keys.items()}
 
     @invariant()

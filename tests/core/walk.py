@@ -10,7 +10,7 @@ from evenmatch.core.hashing import state_hash
 from evenmatch.core.state import State
 from evenmatch.domain import commands as cmd
 from evenmatch.domain import events as ev
-from evenmatch.domain.queue import Format
+from evenmatch.domain.queue import Format, Mode
 
 from .model import DAY_MS
 from .stage import QUEUES, Stage, request
@@ -20,6 +20,7 @@ Move = tuple[str, int, int]
 _KINDS = (
     *("crowd", "crowd", "wave", "wave", "wave", "accept", "accept", "accept_all", "decline", "tick", "tick"),
     *("join", "leave", "seen", "late", "end", "restart", "open", "give_up", "keyed"),
+    *("confirm", "fail_start", "lose", "update", "mode", "cancel_ticket", "cancel_match", "lift"),
 )
 MOVES = st.lists(st.tuples(st.sampled_from(_KINDS), st.integers(0, 40), st.integers(0, 40)), min_size=5, max_size=40)
 
@@ -90,10 +91,34 @@ class Walk:
                 stage.do(cmd.Decline(proposal, _one(self._claimed(proposal), b)))
             case "end":
                 stage.do(cmd.EndMatch(_one(self.state.proposals_at, a)))
+            case "confirm":
+                stage.do(cmd.ConfirmStart(_one(self.state.proposals_at, a)))
+            case "fail_start":
+                stage.do(cmd.FailStart(_one(self.state.proposals_at, a)))
+            case "lose":
+                stage.do(cmd.LoseContact(np.array([_one(self.state.tickets_at, n) for n in (a, b)])))
+            case "update":
+                self._update(_one(self.state.tickets_at, a), b)
+            case "mode":
+                stage.do(cmd.SetMode(queue.name, list(Mode)[b % 3]))
+            case "cancel_ticket":
+                stage.do(cmd.CancelTicket(_one(self.state.tickets_at, a)))
+            case "cancel_match":
+                stage.do(cmd.CancelMatch(_one(self.state.proposals_at, a)))
+            case "lift":
+                books = {player: 0 for queue in self.state.by_index for player in queue.books}
+                stage.do(cmd.LiftCooldown(_one(books, a), "" if b % 2 else queue.name))
             case "restart":
                 stage.restart(a * 500)
             case "open":
                 stage.do(cmd.OpenQueue(msgspec.structs.replace(queue, format=Format(2, 1 + b % 3))))
+
+    def _update(self, ticket: int, change: int) -> None:
+        found = self.state.find_ticket(ticket)
+        if found is not None:
+            players = found[0].players.player[found[0].player_rows(np.array([found[1]]))].tolist()
+            wanted = request(*players, region=("eu", "us")[change % 2], rating=1000.0 + change)
+            self.stage.do(cmd.UpdateTicket(ticket, wanted.members, wanted.attributes))
 
     def _claimed(self, proposal: int) -> dict[int, int]:
         return {player: claim for player, claim in self.state.claims.items() if claim == proposal}

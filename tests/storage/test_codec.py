@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from evenmatch.domain import events as ev
 from evenmatch.domain.arrays import NONE, Array
-from evenmatch.domain.queue import Format, MatchSpec, QueueSpec, ReadyCheckSpec
+from evenmatch.domain.queue import Format, MatchSpec, Mode, QueueSpec, ReadyCheckSpec
 from evenmatch.domain.table import Choice, Table
 from evenmatch.errors import JournalDamaged, JournalNewer
 from evenmatch.storage import codec
@@ -71,6 +71,7 @@ FIELDS: dict[Any, st.SearchStrategy[Any]] = {
     tuple[str, ...]: st.lists(st.text(), max_size=3).map(tuple),
     dict[str, list[Any]]: st.dictionaries(st.text(), st.lists(st.none() | st.text(), max_size=3), max_size=2),
     bool: st.booleans(),
+    Mode: st.sampled_from(Mode),
     Table: st.integers(0, 3).flatmap(tables),
 }
 

@@ -9,14 +9,14 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from evenmatch.domain.queue import QueueSpec
+from evenmatch.domain.queue import Mode, QueueSpec
 from evenmatch.domain.table import Table
 
 from .active import Active
 from .claims import add_live
 from .hashing import key_digest, state_hash
 from .notes import value_digest
-from .state import FREE, OPEN, PROPOSED, RUNNING, WAITING, QueueState, State, Told
+from .state import FREE, OPEN, PROPOSED, RUNNING, STARTING, WAITING, Book, QueueState, State, Told
 from .tables import Slots
 
 
@@ -48,6 +48,9 @@ def _dump_queue(queue: QueueState) -> dict[str, Any]:
         "next_group": queue.next_group,
         "traits": {name: [[row, *noted] for row, noted in kept.items()] for name, kept in queue.traits.items()},
         "details": [[told.first, told.left, str(told.digest), told.details.plain()] for told in queue.details],
+        "books": [[player, *book] for player, book in queue.books.items()],
+        "lost": list(queue.lost),
+        "mode": queue.mode,
         "notes_sum": str(queue.notes_sum),
         "active": queue.active.entries,
         "tickets": queue.tickets.dump(),
@@ -81,6 +84,9 @@ def _load_queue(state: State, content: dict[str, Any]) -> None:
     queue.groups, queue.next_group = content["groups"], content["next_group"]
     queue.traits = {n: {row: (ticket, value) for row, ticket, value in kept} for n, kept in content["traits"].items()}
     queue.details = [_told(*told) for told in content["details"]]
+    queue.books = {player: Book(*book) for player, *book in content.get("books", ())}
+    queue.lost = dict.fromkeys(content.get("lost", ()))
+    queue.mode = Mode(content.get("mode", "open"))
     queue.notes_sum = int(content["notes_sum"])
     queue.active = Active(content["active"])
     queue.tickets.load(content["tickets"])
@@ -90,6 +96,7 @@ def _load_queue(state: State, content: dict[str, Any]) -> None:
     queue.proposal_slots = Slots(content["free_proposals"])
     queue.player_blocks.free = {int(size): Slots(free) for size, free in content["free_players"].items()}
     queue.next_expiry_ms = queue.next_lapse_ms = queue.next_end_ms = queue.next_forget_ms = 0
+    queue.next_forgive_ms = 0
     _index(state, queue)
 
 
@@ -113,6 +120,6 @@ def _index(state: State, queue: QueueState) -> None:
     add_live(state, players, np.repeat(t.ticket[live], t.size[live]))
     rows = np.flatnonzero(p.standing)
     state.proposals_at.put(p.proposal[rows], rows | place)
-    roster = p.roster[rows[(p.standing[rows] == OPEN) | (p.standing[rows] == RUNNING)]]
+    roster = p.roster[rows[np.isin(p.standing[rows], (OPEN, STARTING, RUNNING))]]
     claimed = state.slots_of(roster[roster >= 0])
     state.claims.put(queue.players.player[queue.player_rows(claimed)], np.repeat(t.proposal[claimed], t.size[claimed]))

@@ -1,10 +1,11 @@
 """What time alone brings about, in a fixed order within a tick:
 
 1. tickets that have been in the queue too long, or whose client is unheard of, expire;
-2. ready checks whose time is over lapse;
+2. ready checks whose time is over lapse, and so do matches whose start nobody confirmed;
 3. matches whose running time is over free their players;
 4. finished tickets and proposals leave the state for the read table, a bounded number a tick;
-5. idempotency keys older than a day leave the state.
+5. offences that are forgiven leave the books;
+6. idempotency keys older than a day leave the state.
 
 One event tells of a bounded number, the lowest first; the rest follows with the next ticks. Every queue remembers the
 earliest moment at which each of these can be due, so that a tick with nothing to do costs a few comparisons however
@@ -16,8 +17,10 @@ import numpy as np
 from evenmatch.domain.events import Event, Forgotten, KeysForgotten, MatchesEnded, TicketsGone
 from evenmatch.domain.ticket import Cause
 
+from .cooldowns import forgiven
 from .ready_check import lapse
-from .state import CANCELLED, EXPIRED, FAILED, NEVER, OVER, RUNNING, WAITING, QueueState, State
+from .starting import given_up
+from .state import CALLED_OFF, CANCELLED, EXPIRED, FAILED, NEVER, OVER, RUNNING, WAITING, QueueState, State
 from .tables import lowest
 
 KEYS_LIVE_MS = 24 * 3600 * 1000
@@ -34,14 +37,20 @@ def tick(state: State, now_ms: int, keep_ms: int) -> tuple[Event, ...]:
         if now_ms >= queue.next_expiry_ms:
             events += _expired(queue, now_ms)
         if now_ms >= queue.next_lapse_ms:
-            failed, next_ms = lapse(state, queue, now_ms, _matches_at_once(queue))
-            queue.next_lapse_ms = NEVER if next_ms is None else next_ms
-            if failed is not None:
-                events.append(failed)
+            queue.next_lapse_ms = NEVER
+            for over in (lapse, given_up):
+                failed, next_ms = over(state, queue, now_ms, _matches_at_once(queue))
+                queue.next_lapse_ms = min(queue.next_lapse_ms, NEVER if next_ms is None else next_ms)
+                if failed is not None:
+                    events.append(failed)
         if now_ms >= queue.next_end_ms:
             events += _ended(queue, now_ms)
         if now_ms >= queue.next_forget_ms + keep_ms:
             events += _forgotten(queue, now_ms, keep_ms)
+        if now_ms >= queue.next_forgive_ms:
+            ended, queue.next_forgive_ms = forgiven(queue, now_ms)
+            if ended is not None:
+                events.append(ended)
     if state.keys:
         events += _old_keys(state, now_ms)
     return tuple(events)
@@ -88,7 +97,7 @@ def _forgotten(queue: QueueState, now_ms: int, keep_ms: int) -> list[Event]:
     t, p = queue.tickets, queue.proposals
     before = now_ms - keep_ms
     unmatched = (t.status == CANCELLED) | (t.status == EXPIRED)
-    over = (p.standing == OVER) | (p.standing == FAILED)
+    over = (p.standing == OVER) | (p.standing == FAILED) | (p.standing == CALLED_OFF)
     gone = np.flatnonzero(unmatched & (t.finished_ms <= before))
     ended = np.flatnonzero(over & (p.over_ms <= before))
     most = max(1, _FORGET_MOST // p.roster.shape[1])
@@ -96,7 +105,7 @@ def _forgotten(queue: QueueState, now_ms: int, keep_ms: int) -> list[Event]:
         later = (t.finished_ms[unmatched & (t.finished_ms > before)], p.over_ms[over & (p.over_ms > before)])
         queue.next_forget_ms = min((int(times.min()) for times in later if len(times)), default=NEVER)
     gone, ended = lowest(gone, t.ticket[gone], _FORGET_MOST), lowest(ended, p.proposal[ended], most)
-    roster = p.roster[ended[p.standing[ended] == OVER]]
+    roster = p.roster[ended[p.standing[ended] != FAILED]]
     tickets = np.concatenate((t.ticket[gone], roster[roster >= 0]))
     if not len(tickets) and not len(ended):
         return []

@@ -1,7 +1,8 @@
 """Deciding: a command and the state as it is become events, or a refusal. Nothing changes here.
 
-The rules of each kind of command stand in a file of their own: joining, ready_check, deadlines, vetting; here they are
-only told apart. `FinishWave` is decided by the engine, which alone knows the wave in flight.
+The rules of each kind of command stand in a file of their own: joining, updating, ready_check, starting, deadlines,
+operating, vetting; here they are only told apart. `FinishWave` is decided by the engine, which alone knows the wave in
+flight.
 """
 
 import msgspec
@@ -15,9 +16,9 @@ from evenmatch.domain.queue import QueueSpec, rule_broken
 from evenmatch.domain.refusals import Reasons, Refusal
 from evenmatch.domain.ticket import Cause, Status
 
-from . import deadlines, joining, ready_check
+from . import deadlines, joining, operating, ready_check, starting, updating
 from .decision import NOTHING, Decision
-from .state import RUNNING, WAITING, QueueState, State
+from .state import PROPOSED, RUNNING, WAITING, QueueState, State
 
 
 def decide(state: State, command: cmd.Command, now_ms: int, *, keep_ms: int = 60_000) -> Decision | Refusal:
@@ -37,6 +38,22 @@ def decide(state: State, command: cmd.Command, now_ms: int, *, keep_ms: int = 60
             return ready_check.accept(state, proposal, player, now_ms)
         case cmd.Decline(proposal, player):
             return ready_check.decline(state, proposal, player, now_ms)
+        case cmd.ConfirmStart(match):
+            return starting.confirm(state, match, now_ms)
+        case cmd.FailStart(match):
+            return starting.fail(state, match, now_ms)
+        case cmd.LoseContact(tickets):
+            return _lose_contact(state, tickets, now_ms)
+        case cmd.UpdateTicket():
+            return updating.update(state, command, now_ms)
+        case cmd.SetMode(queue, mode):
+            return operating.set_mode(state, queue, mode, now_ms)
+        case cmd.CancelTicket(ticket):
+            return operating.cancel_ticket(state, ticket, now_ms)
+        case cmd.CancelMatch(match):
+            return operating.cancel_match(state, match, now_ms)
+        case cmd.LiftCooldown(player, queue):
+            return operating.lift_cooldown(state, player, queue, now_ms)
         case cmd.EndMatch(match):
             return _end_match(state, match, now_ms)
         case cmd.OpenQueue():
@@ -137,13 +154,23 @@ def _heartbeat(state: State, command: cmd.Heartbeat, now_ms: int) -> Decision | 
         found = state.find_ticket(ticket)
         status = Status.FREE if found is None else Status(int(found[0].tickets.status[found[1]]))
         if found is not None and status in (Status.WAITING, Status.PROPOSED):
-            if found[0].tickets.seen_ms[found[1]] != now_ms:  # heard of in this very moment: nothing to add
+            if found[0].tickets.seen_ms[found[1]] != now_ms or ticket in found[0].lost:  # else nothing to add
                 heard.setdefault(found[0].spec.name, []).append(ticket)
         elif command.strict:
             if found is None:
                 return unknown_ticket(state, ticket)
             return Refusal(Reasons.TICKET_GONE, f"{ticket_id(ticket)} is {status.word}")
     return Decision(tuple(ev.TicketsSeen(now_ms, queue, np.array(tickets)) for queue, tickets in heard.items()))
+
+
+def _lose_contact(state: State, tickets: Array, now_ms: int) -> Decision:
+    lost: dict[str, list[int]] = {}
+    for ticket in tickets.tolist():
+        found = state.find_ticket(ticket)
+        live = found is not None and found[0].tickets.status[found[1]] in (WAITING, PROPOSED)
+        if found is not None and live and ticket not in found[0].lost:
+            lost.setdefault(found[0].spec.name, []).append(ticket)
+    return Decision(tuple(ev.ContactLost(now_ms, queue, np.array(gone)) for queue, gone in lost.items()))
 
 
 def _end_match(state: State, match: int, now_ms: int) -> Decision | Refusal:

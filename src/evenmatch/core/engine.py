@@ -161,7 +161,7 @@ def _wave_finished(
 ) -> ev.WaveFinished:
     spec = queue.spec
     timeout_ms = 0 if spec.ready_check is None else milliseconds(spec.ready_check.timeout_s)
-    runs_ms = milliseconds(spec.match.runs_s)
+    runs_ms, confirm_ms = milliseconds(spec.match.runs_s), milliseconds(spec.match.confirm_s)
     return ev.WaveFinished(
         at_ms=now_ms,
         queue=spec.name,
@@ -179,7 +179,8 @@ def _wave_finished(
         previous=np.where(vetted.roster >= 0, queue.tickets.sequence[vetted.slots], 0),
         snapshot_sequence=flight.sequence,
         deadline_ms=now_ms + timeout_ms if timeout_ms else 0,
-        ends_ms=now_ms + runs_ms if runs_ms and not timeout_ms else 0,
+        ends_ms=now_ms + runs_ms if runs_ms and not timeout_ms and not confirm_ms else 0,
+        confirm_ms=now_ms + confirm_ms if confirm_ms and not timeout_ms else 0,
         details=vetted.details,
         more=more,
     )

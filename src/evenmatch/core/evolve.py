@@ -9,7 +9,6 @@ share, and each rule stands only there:
 - `_wake`: a ticket whose clock stood still waits on, with all its deadlines moved by the time it stood still (I6).
 """
 
-from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -19,26 +18,27 @@ from evenmatch.domain.arrays import Array
 from evenmatch.domain.ticket import Cause
 
 from .claims import add_live, claim, drop_live, release, stop_clock, suspend, wake
-from .hashing import drop_digests, key_digest
-from .notes import drop_notes, note_details, note_traits, see_active
+from .cooldowns import clear_books, write_books
+from .forgetting import forget, forget_keys
+from .hashing import key_digest
+from .notes import note_details, note_heard, note_lost, note_traits, see_active
 from .state import (
+    CALLED_OFF,
     CANCELLED,
     FAILED,
-    FREE,
     MATCHED,
     OPEN,
     OVER,
     PLAYER_COLUMNS,
     PROPOSED,
     RUNNING,
+    STARTING,
     WAITING,
     QueueState,
     State,
 )
 from .tables import run_of, spans
-
-_GROUPS_KEPT = 256
-"""Above so many, groups without tickets are dropped."""
+from .updating import write
 
 
 def evolve(state: State, event: ev.Event) -> None:
@@ -62,12 +62,22 @@ def evolve(state: State, event: ev.Event) -> None:
             _match_made(state, event)
         case ev.ProposalsFailed():
             _proposals_failed(state, event)
+        case ev.MatchStarting():
+            _match_starting(state, event)
         case ev.MatchesEnded():
             _matches_ended(state, event)
+        case ev.CooldownsEnded():
+            clear_books(state.queues[event.queue], event.player)
+        case ev.ContactLost():
+            note_lost(state.queues[event.queue], event.ticket)
+        case ev.TicketUpdated():
+            _ticket_updated(state, event)
+        case ev.QueueModeSet():
+            state.queues[event.queue].mode = event.mode
         case ev.Forgotten():
-            _forgotten(state, event)
+            forget(state, event)
         case ev.KeysForgotten():
-            _keys_forgotten(state, event)
+            forget_keys(state, event)
         case ev.QueueOpened():
             _queue_opened(state, event)
         case ev.Resumed():
@@ -176,9 +186,17 @@ def _seen(state: State, event: ev.TicketsSeen) -> None:
     queue = state.queues[event.queue]
     slots = state.slots_of(event.ticket)
     queue.tickets.seen_ms[slots] = state.now_ms
+    note_heard(queue, event.ticket)
     queue.tickets.dirty[slots] = True
     if queue.spec.door.activity_s:
         see_active(queue, queue.players.player[queue.player_rows(slots)], state.now_ms)
+
+
+def _ticket_updated(state: State, event: ev.TicketUpdated) -> None:
+    queue = state.queues[event.queue]
+    slots = state.slots_of(np.array([event.ticket]))
+    _touch(state, queue, slots)
+    write(queue, slots, event, _group_code(queue, event.group))
 
 
 def _touch(state: State, queue: QueueState, slots: Array) -> None:
@@ -196,6 +214,7 @@ def _finish(state: State, queue: QueueState, slots: Array, status: int, cause: C
     t.finished_ms[slots] = state.now_ms
     queue.next_forget_ms = min(queue.next_forget_ms, state.now_ms)
     drop_live(state, queue, slots)
+    note_heard(queue, t.ticket[slots])
 
 
 def _gone(state: State, event: ev.TicketsGone) -> None:
@@ -220,11 +239,11 @@ def _wave_finished(state: State, event: ev.WaveFinished) -> None:
         note_details(queue, event.first_proposal, event.details)
         slots.sort()  # neighbours in memory: several times faster to write to
         queue.players.accepted[queue.player_rows(slots)] = 0
-        if event.deadline_ms:
+        if event.deadline_ms or event.confirm_ms:
             stop_clock(state, queue, slots)
             t.status[slots] = PROPOSED
             queue.waiting -= len(slots)
-            queue.next_lapse_ms = min(queue.next_lapse_ms, event.deadline_ms)
+            queue.next_lapse_ms = min(queue.next_lapse_ms, event.deadline_ms or event.confirm_ms)
             claim(state, queue, slots)
         else:
             _finish(state, queue, slots, MATCHED, Cause.NONE)
@@ -261,13 +280,14 @@ def _propose(state: State, queue: QueueState, event: ev.WaveFinished, players: A
     slots = queue.proposal_slots.take(p, count)
     rows = run_of(slots)
     p.proposal[rows] = numbers
-    p.standing[rows] = OPEN if event.deadline_ms else RUNNING if event.ends_ms else OVER
+    waits = OPEN if event.deadline_ms else STARTING if event.confirm_ms else 0
+    p.standing[rows] = waits or (RUNNING if event.ends_ms else OVER)
     p.pending[rows] = players
     p.wave[rows] = event.wave
     p.made_ms[rows] = state.now_ms
-    p.deadline_ms[rows] = event.deadline_ms
+    p.deadline_ms[rows] = event.deadline_ms or event.confirm_ms
     p.ends_ms[rows] = event.ends_ms
-    p.over_ms[rows] = 0 if event.deadline_ms else state.now_ms
+    p.over_ms[rows] = 0 if waits else state.now_ms
     p.cost[rows] = event.cost
     p.quality[rows] = event.quality
     p.roster[rows] = p.team_of[rows] = -1
@@ -291,6 +311,14 @@ def _proposal_place(state: State, proposal: int) -> tuple[QueueState, int]:
     found = state.find_proposal(proposal)
     assert found is not None, f"proposal {proposal} is not in the state"
     return found
+
+
+def _match_starting(state: State, event: ev.MatchStarting) -> None:
+    queue, slot = _proposal_place(state, event.proposal)
+    _touch(state, queue, state.slots_of(event.ticket))
+    queue.proposals.standing[slot] = STARTING
+    queue.proposals.deadline_ms[slot] = event.deadline_ms
+    queue.next_lapse_ms = min(queue.next_lapse_ms, event.deadline_ms)
 
 
 def _match_made(state: State, event: ev.MatchMade) -> None:
@@ -321,6 +349,9 @@ def _proposals_failed(state: State, event: ev.ProposalsFailed) -> None:
     t.proposal[both] = -1
     _touch(state, queue, both)
     _finish(state, queue, blamed, CANCELLED, Cause(event.cause))
+    if len(event.lost):
+        t.cause[state.slots_of(event.lost)] = Cause.LOST
+    write_books(queue, event)
     t.status[returned] = WAITING
     t.returned[returned] = 1
     queue.waiting += len(returned)
@@ -331,35 +362,10 @@ def _proposals_failed(state: State, event: ev.ProposalsFailed) -> None:
 def _matches_ended(state: State, event: ev.MatchesEnded) -> None:
     queue = state.queues[event.queue]
     rows = state.rows_of(event.proposal)
-    queue.proposals.standing[rows] = OVER
+    queue.proposals.standing[rows] = CALLED_OFF if event.cancelled else OVER
     roster = queue.proposals.roster[rows]
     release(state, queue, state.slots_of(roster[roster >= 0]))
     queue.next_forget_ms = 0
-
-
-def _forgotten(state: State, event: ev.Forgotten) -> None:
-    queue = state.queues[event.queue]
-    t = queue.tickets
-    slots = state.slots_of(event.ticket)
-    drop_digests(state, queue, slots)
-    t.status[slots] = FREE
-    drop_notes(queue, queue.player_rows(slots).tolist(), event.proposal)
-    queue.player_blocks.give(t.start[slots], t.size[slots])
-    queue.ticket_slots.give(slots)
-    state.tickets_at.drop(event.ticket)
-    rows = state.rows_of(event.proposal)
-    state.proposals_at.drop(event.proposal)
-    queue.proposals.standing[rows] = 0
-    queue.proposal_slots.give(rows)
-    if len(queue.groups) > _GROUPS_KEPT:
-        used = set(t.group[t.status != FREE].tolist())
-        queue.groups = {group: code for group, code in queue.groups.items() if code in used}
-
-
-def _keys_forgotten(state: State, event: ev.KeysForgotten) -> None:
-    oldest = [key for key, _ in zip(state.keys, repeat(None, event.count), strict=False)]
-    for key in oldest:
-        state.keys_sum -= key_digest(key, state.keys.pop(key))
 
 
 def _resumed(state: State, event: ev.Resumed) -> None:
@@ -370,6 +376,6 @@ def _resumed(state: State, event: ev.Resumed) -> None:
         t.seen_ms[waiting] += away
         t.expires_ms[waiting & (t.suspended == 0)] += away
         t.dirty[waiting] = True
-        p.deadline_ms[p.standing == OPEN] += away
+        p.deadline_ms[(p.standing == OPEN) | (p.standing == STARTING)] += away
         p.ends_ms[p.standing == RUNNING] += away
         queue.next_expiry_ms = queue.next_lapse_ms = queue.next_end_ms = 0

@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from evenmatch.domain.arrays import Array
-from evenmatch.domain.queue import QueueSpec
+from evenmatch.domain.queue import Mode, QueueSpec
 from evenmatch.numerics.digests import fold
 
 from .notes import settle_details
@@ -180,6 +180,7 @@ def state_hash(state: State) -> str:
             [
                 *(_told(q.spec), q.version, q.wave, q.last_wave, q.waiting, sorted(q.groups.items())),
                 *(*_proposals_sum(q), str(q.notes_sum & _MASK128), _active(q)),
+                *([] if q.mode is Mode.OPEN else [q.mode]),
             ]
             for q in state.by_index
         ],

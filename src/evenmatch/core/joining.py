@@ -10,8 +10,9 @@ import msgspec
 import numpy as np
 
 from evenmatch.domain.events import TicketsJoined
+from evenmatch.domain.queue import Mode
 from evenmatch.domain.refusals import Reasons, Refusal
-from evenmatch.domain.ticket import FACT_MAX, FACTS, Member, TicketRequest
+from evenmatch.domain.ticket import FACT_MAX, FACTS, Cause, Member, TicketRequest
 
 from .decision import Decision, Outcome
 from .state import QueueState, State
@@ -27,7 +28,7 @@ def join(state: State, queue_name: str, requests: tuple[TicketRequest, ...], now
     outcomes: list[Outcome] = []
     accepted: list[TicketRequest] = []
     groups: dict[str, int] = {}
-    group_of: list[int] = []
+    codes: list[int] = []
     joining: set[int] = set()
     new_keys: dict[int, tuple[int, int]] = {}
     next_ticket = state.next_ticket
@@ -37,24 +38,24 @@ def join(state: State, queue_name: str, requests: tuple[TicketRequest, ...], now
             if known is not None:
                 outcomes.append(known[0] if known[1] == request.fingerprint else _KEY_REUSED)
                 continue
-        refusal = _refused(state, queue, request, joining)
+        refusal = _refused(state, queue, request, joining, now_ms)
         if refusal is not None:
             outcomes.append(refusal)
             continue
-        group = _group(queue, request)
+        group = group_of(queue, request)
         if isinstance(group, Refusal):
             outcomes.append(group)
             continue
         if request.key:
             new_keys[request.key] = (next_ticket, request.fingerprint)
-        group_of.append(groups.setdefault(group, len(groups)))
+        codes.append(groups.setdefault(group, len(groups)))
         joining.update(member.player for member in request.members)
         accepted.append(request)
         outcomes.append(next_ticket)
         next_ticket += 1
     if not accepted:
         return Decision(outcomes=tuple(outcomes))
-    return Decision((_event(state, queue, accepted, groups, group_of, now_ms),), tuple(outcomes))
+    return Decision((_event(state, queue, accepted, groups, codes, now_ms),), tuple(outcomes))
 
 
 _KEY_REUSED = Refusal(
@@ -68,8 +69,10 @@ def unknown_queue(state: State, name: str) -> Refusal:
     return Refusal(Reasons.UNKNOWN_QUEUE, f"no queue is called {name!r}; open queues: {known}")
 
 
-def _refused(state: State, queue: QueueState, request: TicketRequest, joining: set[int]) -> Refusal | None:
+def _refused(state: State, queue: QueueState, request: TicketRequest, joining: set[int], now_ms: int) -> Refusal | None:
     members = request.members
+    if queue.mode is Mode.DRAINING:
+        return Refusal(Reasons.QUEUE_DRAINING, f"{queue.spec.name} is running empty: join another queue, or later")
     if not members:
         return Refusal(Reasons.EMPTY_PARTY, "players is empty: name at least one")
     sizes = queue.spec.door.party_sizes
@@ -88,15 +91,11 @@ def _refused(state: State, queue: QueueState, request: TicketRequest, joining: s
     if len(members) > 1 and len({member.player for member in members}) < len(members):
         return Refusal(Reasons.PLAYER_TWICE, "the same player stands in the party more than once")
     for member in members:
-        if not -FACT_MAX <= member.rating <= FACT_MAX:  # true for NaN too
-            return Refusal(
-                Reasons.BAD_RATING, f"{member.rating} is not a rating: use a number from {-FACT_MAX:g} to {FACT_MAX:g}"
-            )
-        if not (0 <= member.ping_ms <= FACT_MAX or math.isnan(member.ping_ms)):
-            return Refusal(Reasons.BAD_PING, f"{member.ping_ms} is not a ping: use 0 to {FACT_MAX:g} milliseconds")
-        wrong = _facts_wrong(queue, member)
+        wrong = member_refused(queue, member)
         if wrong is not None:
             return wrong
+        if queue.books and (refusal := _cooling_down(queue, member.player, now_ms)) is not None:
+            return refusal
         if member.player in joining or (member.player in state.live and _waits_in(state, queue, member.player)):
             return Refusal(
                 Reasons.ALREADY_WAITING,
@@ -105,8 +104,27 @@ def _refused(state: State, queue: QueueState, request: TicketRequest, joining: s
     return None
 
 
-def _facts_wrong(queue: QueueState, member: Member) -> Refusal | None:
-    """What the queue's matcher cannot use of a player, or misses."""
+def _cooling_down(queue: QueueState, player: int, now_ms: int) -> Refusal | None:
+    book = queue.books.get(player)
+    if book is None or book.until_ms <= now_ms:
+        return None
+    seconds = -(-(book.until_ms - now_ms) // 1000)
+    return Refusal(
+        Reasons.COOLING_DOWN,
+        f"a player of this party may join {queue.spec.name} again in {seconds} s: "
+        f"{book.offences} failed ready check{'s' * (book.offences > 1)}, the last one {Cause(book.cause).word}",
+        seconds,
+    )
+
+
+def member_refused(queue: QueueState, member: Member) -> Refusal | None:
+    """What the queue, or its matcher, cannot use of a player, or misses."""
+    if not -FACT_MAX <= member.rating <= FACT_MAX:  # true for NaN too
+        return Refusal(
+            Reasons.BAD_RATING, f"{member.rating} is not a rating: use a number from {-FACT_MAX:g} to {FACT_MAX:g}"
+        )
+    if not (0 <= member.ping_ms <= FACT_MAX or math.isnan(member.ping_ms)):
+        return Refusal(Reasons.BAD_PING, f"{member.ping_ms} is not a ping: use 0 to {FACT_MAX:g} milliseconds")
     for name, value in member.facts.items():
         if name in queue.spec.door.keeps and not -FACT_MAX <= value <= FACT_MAX:  # true for NaN too
             return Refusal(Reasons.BAD_FACT, f"{name} is {value}: use a number from {-FACT_MAX:g} to {FACT_MAX:g}")
@@ -133,7 +151,8 @@ def _waits_in(state: State, queue: QueueState, player: int) -> bool:
     return any(state.tickets_at[ticket] >> 32 == queue.index for ticket in state.live_tickets(player))
 
 
-def _group(queue: QueueState, request: TicketRequest) -> str | Refusal:
+def group_of(queue: QueueState, request: TicketRequest) -> str | Refusal:
+    """What a ticket shares with those it may meet, as canonical JSON."""
     required = queue.spec.require_equal
     if not required:
         return _NO_GROUP
@@ -158,7 +177,7 @@ def _event(
     queue: QueueState,
     accepted: list[TicketRequest],
     groups: dict[str, int],
-    group_of: list[int],
+    codes: list[int],
     now_ms: int,
 ) -> TicketsJoined:
     members = [member for request in accepted for member in request.members]
@@ -176,7 +195,7 @@ def _event(
             name: np.array([m.facts.get(name, math.nan) for m in members]) for name in keeps if _any_fact(members, name)
         },
         groups=tuple(groups),
-        group=np.array(group_of if len(groups) > 1 else [], np.int32),
+        group=np.array(codes if len(groups) > 1 else [], np.int32),
         keys=np.array(keys, np.uint64).reshape(-1, 3),
         traits={
             name: [member.traits.get(name) for member in members]

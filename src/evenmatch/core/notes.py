@@ -81,13 +81,35 @@ def _digest_columns(digest: Any, table: Table) -> None:
         digest.update(np.ascontiguousarray(values, values.dtype.newbyteorder("<")).data)
 
 
-def drop_notes(queue: QueueState, rows: list[int], proposals: Array) -> None:
-    """Let go of what was kept of players and proposals that leave the state."""
+def note_lost(queue: QueueState, tickets: Array) -> None:
+    """The clients of these tickets closed their connections."""
+    for ticket in tickets.tolist():
+        if ticket not in queue.lost:
+            queue.lost[ticket] = None
+            queue.notes_sum += value_digest("lost", ticket)
+
+
+def note_heard(queue: QueueState, tickets: Array) -> None:
+    """They were heard of again, or are finished."""
+    if queue.lost:
+        for ticket in tickets.tolist():
+            if ticket in queue.lost:
+                del queue.lost[ticket]
+                queue.notes_sum -= value_digest("lost", ticket)
+
+
+def drop_traits(queue: QueueState, rows: list[int]) -> None:
+    """Let go of the traits of these players."""
     for name, kept in queue.traits.items():
         for row in rows:
             noted = kept.pop(row, None)
             if noted is not None:
                 queue.notes_sum -= value_digest(name, *noted)
+
+
+def drop_notes(queue: QueueState, rows: list[int], proposals: Array) -> None:
+    """Let go of what was kept of players and proposals that leave the state."""
+    drop_traits(queue, rows)
     if queue.details and len(proposals):
         _drop_details(queue, proposals)
 

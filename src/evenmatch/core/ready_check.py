@@ -2,19 +2,21 @@
 
 A decline ends it at once and a lapse at its deadline. The tickets to blame (the decliner's; at a lapse every ticket
 with a player who did not accept) are cancelled; all others return to the queue with the wait, misses and place they had
-(I6). A party answers for its members: one decline takes the whole ticket out.
+(I6). A party answers for its members: one decline takes the whole ticket out. But only the players who declined or did
+not answer get a cool-down (`cooldowns`), and a milder one if their connection was lost.
 """
 
 import numpy as np
 
 from evenmatch.domain.arrays import NONE, Array
-from evenmatch.domain.events import Accepted, MatchMade, ProposalsFailed
+from evenmatch.domain.events import Accepted, ProposalsFailed
 from evenmatch.domain.ids import proposal_id
-from evenmatch.domain.queue import milliseconds
 from evenmatch.domain.refusals import Reasons, Refusal
 from evenmatch.domain.ticket import Cause
 
+from .cooldowns import Penalties, penalties
 from .decision import Decision
+from .starting import all_accepted
 from .state import FAILED, OPEN, QueueState, State
 from .tables import lowest
 
@@ -64,16 +66,7 @@ def accept(state: State, proposal: int, player: int, now_ms: int) -> Decision | 
     )
     if pending:
         return Decision((accepted,))
-    runs_ms = milliseconds(queue.spec.match.runs_s)
-    made = MatchMade(
-        at_ms=now_ms,
-        queue=queue.spec.name,
-        proposal=proposal,
-        ends_ms=now_ms + runs_ms if runs_ms else 0,
-        ticket=tickets,
-        previous=np.full(len(tickets), state.sequence + 1),
-    )
-    return Decision((accepted, made))
+    return Decision((accepted, all_accepted(queue, slot, state.sequence + 1, now_ms)))
 
 
 def decline(state: State, proposal: int, player: int, now_ms: int) -> Decision | Refusal:
@@ -83,12 +76,13 @@ def decline(state: State, proposal: int, player: int, now_ms: int) -> Decision |
         return found
     queue, slot, row = found
     if queue.proposals.standing[slot] != OPEN:
-        return Refusal(Reasons.ALREADY_MATCHED, f"{proposal_id(proposal)} is a match already")
+        return Refusal(Reasons.ALREADY_MATCHED, f"everybody has accepted {proposal_id(proposal)} already")
     tickets, _ = queue.roster(slot)
     slots = state.slots_of(tickets)
     t = queue.tickets
     blamed = (t.start[slots] <= row) & (row < t.start[slots] + t.size[slots])
-    return Decision((_failed(state, queue, Cause.DECLINED, np.array([proposal]), tickets, blamed, now_ms),))
+    guilt = penalties(queue, np.array([player]), np.array([Cause.DECLINED]), now_ms)
+    return Decision((_failed(state, queue, Cause.DECLINED, np.array([proposal]), tickets, blamed, guilt, now_ms),))
 
 
 def lapse(state: State, queue: QueueState, now_ms: int, most: int) -> tuple[ProposalsFailed | None, int | None]:
@@ -107,13 +101,26 @@ def lapse(state: State, queue: QueueState, now_ms: int, most: int) -> tuple[Prop
     tickets: Array = roster[roster >= 0]
     slots = state.slots_of(tickets)
     size = queue.tickets.size[slots].astype(np.int64)
-    accepted = queue.players.accepted[queue.player_rows(slots)].astype(np.int64)
+    rows = queue.player_rows(slots)
+    accepted = queue.players.accepted[rows].astype(np.int64)
     silent = np.add.reduceat(accepted, np.cumsum(size) - size) < size
-    return _failed(state, queue, Cause.LAPSED, p.proposal[due], tickets, silent, now_ms), next_ms
+    lost = silent & np.array([ticket in queue.lost for ticket in tickets.tolist()], bool)
+    causes = np.where(np.repeat(lost, size), int(Cause.LOST), int(Cause.LAPSED))[accepted == 0]
+    guilt = penalties(queue, queue.players.player[rows[accepted == 0]], causes, now_ms)
+    event = _failed(state, queue, Cause.LAPSED, p.proposal[due], tickets, silent, guilt, now_ms, tickets[lost])
+    return event, next_ms
 
 
 def _failed(
-    state: State, queue: QueueState, cause: Cause, proposals: Array, tickets: Array, blamed: Array, now_ms: int
+    state: State,
+    queue: QueueState,
+    cause: Cause,
+    proposals: Array,
+    tickets: Array,
+    blamed: Array,
+    guilt: Penalties,
+    now_ms: int,
+    lost: Array = NONE,
 ) -> ProposalsFailed:
     previous = queue.tickets.sequence[state.slots_of(tickets)] if len(tickets) else NONE
     return ProposalsFailed(
@@ -125,4 +132,6 @@ def _failed(
         blamed_previous=previous[blamed],
         returned=tickets[~blamed],
         returned_previous=previous[~blamed],
+        lost=lost,
+        **guilt._asdict(),
     )

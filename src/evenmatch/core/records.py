@@ -17,6 +17,7 @@ from evenmatch.domain.ticket import Cause, Status
 
 from .notes import details_of
 from .state import (
+    CALLED_OFF,
     FAILED,
     MATCHED,
     OPEN,
@@ -24,12 +25,20 @@ from .state import (
     PLAYER_COLUMNS,
     PROPOSED,
     RUNNING,
+    STARTING,
     WAITING,
     QueueState,
     State,
 )
 
-_STANDINGS = {OPEN: "open", RUNNING: "running", OVER: "over", FAILED: "failed"}
+_STANDINGS = {
+    OPEN: "open",
+    STARTING: "starting",
+    RUNNING: "running",
+    OVER: "over",
+    CALLED_OFF: "cancelled",
+    FAILED: "failed",
+}
 
 
 class Departures(msgspec.Struct, frozen=True):

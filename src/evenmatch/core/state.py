@@ -14,12 +14,12 @@ stands still (proposed, suspended, finished), `waited_ms`.
 The mappings by number (`paged`) can be rebuilt from the columns, so a checkpoint holds columns and counters only.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from evenmatch.domain.arrays import Array
-from evenmatch.domain.queue import QueueSpec, milliseconds
+from evenmatch.domain.queue import Mode, QueueSpec, milliseconds
 from evenmatch.domain.table import Table
 from evenmatch.domain.ticket import FACTS, Status
 
@@ -69,8 +69,9 @@ PROPOSAL_COLUMNS = {
 FREE, WAITING, PROPOSED, MATCHED, CANCELLED, EXPIRED = (int(status) for status in Status)
 """A ticket's status, as the plain number in its column: comparing a column with an enum's member costs far more."""
 
-OPEN, RUNNING, OVER, FAILED = 1, 2, 3, 4
-"""A proposal's standing; 0 = an unused slot. A match is RUNNING while it claims its players, then OVER."""
+OPEN, RUNNING, OVER, FAILED, STARTING, CALLED_OFF = 1, 2, 3, 4, 5, 6
+"""A proposal's standing; 0 = an unused slot. STARTING: all have accepted, and the game server is to confirm the start.
+A match is RUNNING while it claims its players, then OVER, or CALLED_OFF by an operator."""
 
 NEVER = 2**62
 """A time that does not come."""
@@ -91,6 +92,16 @@ class Told:
         """Proposals of it that are in the state; the table goes with the last of them."""
         self.digest = digest
         """Its part in the sum of digests; None = not asked for yet."""
+
+
+class Book(NamedTuple):
+    """A player's offences in one queue that are not forgiven yet (`cooldowns`)."""
+
+    offences: int
+    last_ms: int
+    until_ms: int
+    """Until then the player may not join."""
+    cause: int
 
 
 class QueueState:
@@ -114,8 +125,13 @@ class QueueState:
         """Trait -> player's row -> value, of those who bring one."""
         self.details: list[Told] = []
         """What the matcher said of its proposals, wave by wave."""
+        self.books: dict[int, Book] = {}
+        """Player -> offences and cool-down."""
+        self.lost: dict[int, None] = {}
+        """Live tickets whose clients closed their connections and were not heard of since."""
+        self.mode = Mode.OPEN
         self.notes_sum = 0
-        """Digest of traits and details, kept up to date."""
+        """Digest of traits, details, books and lost tickets, kept up to date."""
         self.active = Active()
         """Who was seen lately; kept where the matcher counts active players."""
         self.tickets = Columns(TICKET_COLUMNS)
@@ -131,6 +147,7 @@ class QueueState:
         self.next_lapse_ms = NEVER
         self.next_end_ms = NEVER
         self.next_forget_ms = NEVER
+        self.next_forgive_ms = NEVER
 
     @property
     def ticket_ms(self) -> int:

@@ -17,7 +17,7 @@ import numpy as np
 from evenmatch.domain.arrays import Array
 from evenmatch.domain.effects import RunMatcher
 from evenmatch.domain.match import Plan
-from evenmatch.domain.queue import milliseconds
+from evenmatch.domain.queue import Mode, milliseconds
 from evenmatch.domain.snapshot import Snapshot
 from evenmatch.numerics.quality import rating_totals
 
@@ -86,7 +86,7 @@ class Timetable:
 
     def due(self, queue: QueueState, now_ms: int) -> bool:
         """Is it time for a wave that could bring something new?"""
-        if self.flight is not None or now_ms < self.next_wave_ms or not queue.waiting:
+        if self.flight is not None or now_ms < self.next_wave_ms or not queue.waiting or queue.mode is Mode.PAUSED:
             return False
         return queue.changed != self.tried or now_ms >= self.next_change_ms
 

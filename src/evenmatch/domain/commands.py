@@ -6,8 +6,8 @@ import msgspec
 
 from evenmatch.domain.arrays import Array
 from evenmatch.domain.match import Plan
-from evenmatch.domain.queue import QueueSpec
-from evenmatch.domain.ticket import TicketRequest
+from evenmatch.domain.queue import Mode, QueueSpec
+from evenmatch.domain.ticket import Member, TicketRequest
 
 
 class OpenQueue(msgspec.Struct, frozen=True):
@@ -77,6 +77,59 @@ class Decline(msgspec.Struct, frozen=True):
     player: int
 
 
+class ConfirmStart(msgspec.Struct, frozen=True):
+    """The game server says that a match has started."""
+
+    match: int
+
+
+class FailStart(msgspec.Struct, frozen=True):
+    """The game server says that a match could not start: everybody waits again."""
+
+    match: int
+
+
+class LoseContact(msgspec.Struct, frozen=True, eq=False):
+    """The clients of these tickets closed their connections. Tickets that are no longer live are passed over."""
+
+    tickets: Array
+
+
+class UpdateTicket(msgspec.Struct, frozen=True):
+    """A waiting ticket gets other facts, traits or attributes; its time in the queue goes on."""
+
+    ticket: int
+    members: tuple[Member, ...]
+    """All its players, as they are to be, in the order of the ticket."""
+    attributes: dict[str, str | int | float | bool]
+
+
+class SetMode(msgspec.Struct, frozen=True):
+    """Pause a queue, let it run empty, or open it again."""
+
+    queue: str
+    mode: Mode
+
+
+class CancelTicket(msgspec.Struct, frozen=True):
+    """An operator takes a ticket out of its queue; nobody is to blame."""
+
+    ticket: int
+
+
+class CancelMatch(msgspec.Struct, frozen=True):
+    """An operator ends a proposal or a match: who was not matched yet waits again."""
+
+    match: int
+
+
+class LiftCooldown(msgspec.Struct, frozen=True):
+    """An operator lets a player join again at once, in one queue or (empty) in all, and clears the books."""
+
+    player: int
+    queue: str = ""
+
+
 class EndMatch(msgspec.Struct, frozen=True):
     """A running match is reported over: its players are free for others (I11)."""
 
@@ -88,5 +141,23 @@ class Resume(msgspec.Struct, frozen=True):
 
 
 Command: TypeAlias = (
-    OpenQueue | Join | JoinMany | Leave | Heartbeat | Tick | FinishWave | Accept | Decline | EndMatch | Resume
+    OpenQueue
+    | Join
+    | JoinMany
+    | Leave
+    | Heartbeat
+    | LoseContact
+    | UpdateTicket
+    | Tick
+    | FinishWave
+    | Accept
+    | Decline
+    | ConfirmStart
+    | FailStart
+    | EndMatch
+    | SetMode
+    | CancelTicket
+    | CancelMatch
+    | LiftCooldown
+    | Resume
 )

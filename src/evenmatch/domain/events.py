@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from evenmatch.domain.arrays import NONE, Array
-from evenmatch.domain.queue import QueueSpec
+from evenmatch.domain.queue import Mode, QueueSpec
 from evenmatch.domain.table import Table
 
 
@@ -97,6 +97,8 @@ class WaveFinished(msgspec.Struct, frozen=True, tag="wave_finished", eq=False):
     """When the ready check lapses; 0 = there is none, and the proposals are matches at once."""
     ends_ms: int
     """When those matches are over for I11; 0 = at once."""
+    confirm_ms: int = 0
+    """Without a ready check: when the start of the matches is given up; 0 = nobody has to confirm it."""
     details: Table = Table()
     """What the matcher says of each proposal; empty = nothing."""
     more: bool = False
@@ -125,8 +127,20 @@ class Accepted(msgspec.Struct, frozen=True, tag="accepted", eq=False):
     previous: Array
 
 
+class MatchStarting(msgspec.Struct, frozen=True, tag="match_starting", eq=False):
+    """The last player accepted; the match is made once the game server confirms that it has started."""
+
+    at_ms: int
+    queue: str
+    proposal: int
+    deadline_ms: int
+    """When it is given up."""
+    ticket: Array
+    previous: Array
+
+
 class MatchMade(msgspec.Struct, frozen=True, tag="match_made", eq=False):
-    """The last player accepted: the proposal is a match."""
+    """The last player accepted, and the game server confirmed where that is asked for: the proposal is a match."""
 
     at_ms: int
     queue: str
@@ -147,6 +161,55 @@ class ProposalsFailed(msgspec.Struct, frozen=True, tag="proposals_failed", eq=Fa
     blamed_previous: Array
     returned: Array
     returned_previous: Array
+    lost: Array = NONE
+    """Those of the blamed whose connection was lost."""
+    offender: Array = NONE
+    """int64[n]: the players who get a cool-down"""
+    offence: Array = NONE
+    """int8[n]: the cause of each"""
+    offences: Array = NONE
+    """int64[n]: on the books now"""
+    until_ms: Array = NONE
+    """int64[n]: when each may join again"""
+
+
+class CooldownsEnded(msgspec.Struct, frozen=True, tag="cooldowns_ended", eq=False):
+    """Players' offences left the books: forgiven, or lifted by an operator."""
+
+    at_ms: int
+    queue: str
+    player: Array
+    lifted: bool = False
+
+
+class ContactLost(msgspec.Struct, frozen=True, tag="contact_lost", eq=False):
+    """The clients of these tickets closed their connections; they count as lost until they are heard of again."""
+
+    at_ms: int
+    queue: str
+    ticket: Array
+
+
+class TicketUpdated(msgspec.Struct, frozen=True, tag="ticket_updated", eq=False):
+    """A waiting ticket's players brought other facts or traits, or it has other attributes to share."""
+
+    at_ms: int
+    queue: str
+    ticket: int
+    previous: int
+    facts: dict[str, Array]
+    """float64[m] each: all that is known now"""
+    group: str
+    """What it shares with those it may meet, as canonical JSON."""
+    traits: dict[str, list[Any]] = {}
+
+
+class QueueModeSet(msgspec.Struct, frozen=True, tag="queue_mode_set", eq=False):
+    """A queue was paused, is to run empty, or is open again."""
+
+    at_ms: int
+    queue: str
+    mode: Mode
 
 
 class MatchesEnded(msgspec.Struct, frozen=True, tag="matches_ended", eq=False):
@@ -155,6 +218,8 @@ class MatchesEnded(msgspec.Struct, frozen=True, tag="matches_ended", eq=False):
     at_ms: int
     queue: str
     proposal: Array
+    cancelled: bool = False
+    """By an operator: they count as never played."""
 
 
 class Forgotten(msgspec.Struct, frozen=True, tag="forgotten", eq=False):
@@ -189,7 +254,12 @@ Event: TypeAlias = (
     | WaveAbandoned
     | Accepted
     | MatchMade
+    | MatchStarting
     | ProposalsFailed
+    | CooldownsEnded
+    | ContactLost
+    | TicketUpdated
+    | QueueModeSet
     | MatchesEnded
     | Forgotten
     | KeysForgotten

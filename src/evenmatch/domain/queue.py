@@ -1,5 +1,6 @@
 """A queue's rules, as data: they enter by a command and live in the journal, so past decisions can be explained."""
 
+from enum import StrEnum
 from typing import Any, Final
 
 import msgspec
@@ -10,6 +11,17 @@ TEAMS_MAX: Final = 100
 TEAM_SIZE_MAX: Final = 100
 SEATS_MAX: Final = 200
 SECONDS_MAX: Final = 30 * 24 * 3600.0
+COOLDOWN_GROWTH_MAX: Final = 10.0
+
+
+class Mode(StrEnum):
+    """Whether a queue runs."""
+
+    OPEN = "open"
+    PAUSED = "paused"
+    """No wave is run; tickets may join and wait."""
+    DRAINING = "draining"
+    """Nobody may join; those who wait are matched on."""
 
 
 class Format(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -55,6 +67,22 @@ class ReadyCheckSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     timeout_s: float = 20.0
 
 
+class CooldownSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How long players who let a ready check fail may not join again. It grows with every offence, and is forgiven."""
+
+    decline_s: float = 30.0
+    """After a decline, the first time."""
+    lapse_s: float = 60.0
+    """After no answer."""
+    lost_s: float = 15.0
+    """After no answer of somebody whose connection was lost."""
+    growth: float = 2.0
+    """Each offence on the books makes the next cool-down so many times as long."""
+    most_s: float = 1800.0
+    forgive_s: float = 3600.0
+    """So much time without an offence takes one off the books."""
+
+
 class TicketSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How long a ticket lives."""
 
@@ -64,11 +92,13 @@ class TicketSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A ticket whose client has not been heard of for this long expires."""
 
 
-class MatchSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class MatchSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """What is known of a match once it is made."""
 
     runs_s: float = 0.0
     """How long a match claims its players when nobody reports it over; 0 = it is over the moment it is made (I11)."""
+    confirm_s: float = 0.0
+    """The game server has so long to say that the match has started, or everybody waits again; 0 = nobody asks."""
 
 
 class DoorSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -99,6 +129,7 @@ class QueueSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     require_equal: tuple[str, ...] = ()
     """Ticket attributes that all tickets of a match must share."""
     door: DoorSpec = DoorSpec()
+    cooldown: CooldownSpec | None = None
 
 
 def rule_broken(spec: QueueSpec) -> tuple[str, str] | None:
@@ -121,7 +152,17 @@ def rule_broken(spec: QueueSpec) -> tuple[str, str] | None:
         ("ticket.expires_s", spec.ticket.expires_s, 0.01),
         ("ticket.heartbeat_s", spec.ticket.heartbeat_s, 0.01),
         ("match.runs_s", spec.match.runs_s, 0.0),
+        ("match.confirm_s", spec.match.confirm_s, 0.0),
     ]
+    cooldown = spec.cooldown
+    if cooldown is not None:
+        if spec.ready_check is None:
+            return "cooldown", "there is no ready check that could fail: add ready_check, or leave cooldown out"
+        if not 1.0 <= cooldown.growth <= COOLDOWN_GROWTH_MAX:
+            return "cooldown.growth", f"{cooldown.growth} is no growth: use 1 to {COOLDOWN_GROWTH_MAX:g}"
+        for name in ("decline_s", "lapse_s", "lost_s", "most_s"):
+            durations.append((f"cooldown.{name}", getattr(cooldown, name), 0.0))
+        durations.append(("cooldown.forgive_s", cooldown.forgive_s, 1.0))
     if spec.ready_check is not None:
         durations.append(("ready_check.timeout_s", spec.ready_check.timeout_s, 0.01))
     for key, seconds, least in durations:

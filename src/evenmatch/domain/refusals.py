@@ -16,12 +16,17 @@ class Reasons(Enum):
     UNKNOWN_TICKET = (404, "There is no such ticket")
     UNKNOWN_PROPOSAL = (404, "There is no such proposal")
     UNKNOWN_MATCH = (404, "There is no such match")
+    UNKNOWN_PLAYER = (404, "There is no such player")
     ALREADY_WAITING = (409, "A player already has a live ticket in this queue")
     ALREADY_ACCEPTED = (409, "This player has accepted already")
     ALREADY_MATCHED = (409, "This ticket has its match already")
     KEY_REUSED = (409, "This idempotency key was used with another body")
     WAVE_CLOSED = (409, "This wave is not in flight")
     MATCH_OVER = (409, "This match is over already")
+    MATCH_NOT_STARTING = (409, "This match does not wait for its start to be confirmed")
+    NOT_WAITING = (409, "This ticket does not wait any more")
+    QUEUE_DRAINING = (409, "The queue takes no new tickets")
+    COOLING_DOWN = (403, "A player may not join this queue again yet")
     NOT_A_MEMBER = (403, "This player is not part of that proposal")
     PROPOSAL_OVER = (410, "This proposal is over")
     TICKET_GONE = (410, "This ticket is no longer in the queue")
@@ -58,3 +63,5 @@ class Refusal(msgspec.Struct, frozen=True):
 
     reason: Reasons
     detail: str
+    retry_s: int = 0
+    """After so many seconds it may be granted; 0 = that is not a matter of time."""

@@ -1,6 +1,6 @@
 """A ticket: one party's wish to play in one queue; its states, and the moves between them.
 
-    waiting --wave--> proposed --all accept--> matched
+    waiting --wave--> proposed --all accept--> matched          (where the game server confirms: once it has)
        |  ^              |
        |  +--innocent----+----declined, lapsed---> cancelled
        +--left--> cancelled       +--too long, unheard of--> expired
@@ -47,6 +47,14 @@ class Cause(IntEnum):
     """Its client was not heard of for as long as the queue's spec allows."""
     RULES_CHANGED = 6
     """The queue was given rules that it does not meet."""
+    LOST = 7
+    """One of its players did not answer a ready check, and its connection was lost."""
+    START_FAILED = 8
+    """The game server said that the match could not start."""
+    NOT_CONFIRMED = 9
+    """The game server did not say in time that the match has started."""
+    OPERATOR = 10
+    """An operator ended it."""
 
     @property
     def word(self) -> str:

@@ -55,15 +55,22 @@ def mentions(event: ev.Event) -> Iterator[Mention]:
         case ev.WaveFinished():
             filled = event.roster >= 0
             numbers = np.repeat(event.first_proposal + np.arange(len(event.roster)), filled.sum(axis=1))
-            kind = "proposed" if event.deadline_ms else "matched"
+            kind = "proposed" if event.deadline_ms else "starting" if event.confirm_ms else "matched"
             yield Mention(kind, event.roster[filled], event.previous[filled], numbers)
         case ev.Accepted():
             yield Mention("accepted", event.ticket, event.previous, np.full(len(event.ticket), event.proposal))
+        case ev.MatchStarting():
+            yield Mention("starting", event.ticket, event.previous, np.full(len(event.ticket), event.proposal))
+        case ev.TicketUpdated():
+            yield Mention("updated", np.array([event.ticket]), np.array([event.previous]))
         case ev.MatchMade():
             yield Mention("matched", event.ticket, event.previous, np.full(len(event.ticket), event.proposal))
         case ev.ProposalsFailed():
             cause_word = Cause(event.cause).word
-            yield Mention("cancelled", event.blamed, event.blamed_previous, cause=cause_word)
+            lost = np.isin(event.blamed, event.lost)
+            for mask, word in ((~lost, cause_word), (lost, Cause.LOST.word)):
+                if mask.any():
+                    yield Mention("cancelled", event.blamed[mask], event.blamed_previous[mask], cause=word)
             yield Mention("requeued", event.returned, event.returned_previous, cause=cause_word)
 
 
@@ -89,7 +96,7 @@ def _message(views: Views, event: ev.Event, sequence: int, mention: Mention, pla
             "deadline_ms": event.deadline_ms,
             "timeout_ms": event.deadline_ms - event.at_ms,
         }
-    elif mention.type == "matched" and number is not None:
+    elif mention.type in ("starting", "matched") and number is not None:
         match = views.match(number)
         content["match"] = None if isinstance(match, Refusal) else match
     return Told(ticket, sequence, msgspec.json.encode(content).decode(), mention.type in TERMINAL)

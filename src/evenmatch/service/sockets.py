@@ -3,7 +3,8 @@
 A socket subscribes first and asks for the story second, so nothing can fall between the two; what it hears twice is
 told once, by sequence. Each socket has its own bounded outbox: a reader who is too slow is closed (1013) and comes back
 with `after=`, and never holds up anyone else. An open socket is a heartbeat for its ticket: all of them are sent as one
-command, several times in the queue's `heartbeat_s`.
+command, several times in the queue's `heartbeat_s`. When the last one of a ticket is closed by its client, contact is
+lost until the ticket is heard of again: who lets a ready check lapse meanwhile is treated more mildly.
 
 Closes: 1000 the story is over, 1001 the server stops, 1013 too slow or too busy, 4400 malformed `after`, 4404 unknown
 ticket, 4410 `after` is older than what is kept.
@@ -111,11 +112,14 @@ class Hub:
         except _Overflow:
             await _close(send, _TRY_LATER, "too slow; come back with after=")
         finally:
+            left = gone.done()
             gone.cancel()
             self.open -= 1
             self.by_ticket[number].remove(subscriber)
             if not self.by_ticket[number]:
                 del self.by_ticket[number]
+                if left and not self.runner.full():
+                    self.runner.put(CommandOrder(lambda _: cmd.LoseContact(numbers([number])), None, None))
 
     async def _talk(
         self, ticket: int, after: int | None, subscriber: Subscriber, send: Send, gone: "asyncio.Future[None]"

@@ -55,6 +55,8 @@ class MatchView(msgspec.Struct, frozen=True):
     wave: int
     made_ms: int
     teams: list[TeamView]
+    standing: str
+    """starting (the game server is to confirm it), running, over, or cancelled by an operator"""
     quality: float | None
     """Predicted evenness, 0 to 1; null where there is one team only."""
     cost: float
@@ -115,6 +117,8 @@ class QueueView(msgspec.Struct, frozen=True):
     last_wave: WaveView | None
     version: int
     """How often its rules were given."""
+    mode: str
+    """open, paused (no waves are run) or draining (nobody may join)"""
     spec: QueueSpec
 
 
@@ -187,6 +191,7 @@ class Views:
             wave=record["wave"],
             made_ms=record["made_ms"],
             teams=[TeamView([p.id for party in team for p in party.players], team) for team in teams],
+            standing=record["standing"],
             quality=record["quality"],
             cost=record["cost"],
             details=in_names(record.get("details", {}), ticket_id),
@@ -212,6 +217,7 @@ class Views:
             wave=max(queue.wave, self.engine.timetable(name).wave),
             last_wave=WaveView(**queue.last_wave) if queue.last_wave else None,
             version=queue.version,
+            mode=queue.mode.value,
             spec=queue.spec,
         )
 
