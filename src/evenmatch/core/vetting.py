@@ -116,6 +116,7 @@ def _broken(flight: Flight, plan: Plan) -> str | None:
         plan_check.TWICE: f"row {at} is seated twice (I1)",
         plan_check.TEAM_NOT_FULL: f"a team does not have {form.size} players (I5)",
         plan_check.GROUPS_MIXED: "a match mixes tickets that the queue keeps apart (require_equal)",
+        plan_check.FORBIDDEN_PAIR: f"match {at} holds two tickets that must not meet (I5)",
         plan_check.REASON_WRONG: "a ticket that waits has no reason, or one that is seated has one (I10)",
         plan_check.NO_SUCH_REASON: "a reason is none of those that there are (I10)",
     }

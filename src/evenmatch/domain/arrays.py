@@ -17,3 +17,7 @@ def numbers(values: object) -> Array:
 NONE: Array = np.empty(0, dtype=np.int64)
 """No numbers at all."""
 NONE.flags.writeable = False
+
+NO_PAIRS: Array = np.empty((0, 2), dtype=np.int64)
+"""No pairs of numbers."""
+NO_PAIRS.flags.writeable = False

@@ -38,6 +38,7 @@ class Reason(IntEnum):
     LEFT_OVER = 11, "the sessions are full, and this ticket is the least loss to leave out"
     NO_FAIR_OPPONENT = 12, "no free lobby overlaps enough and is close enough"
     CANNOT_PLAY_SIDE = 13, "it has a rating for none of the queue's sides"
+    KEPT_APART = 14, "those it would play with are blocked, avoided or met too lately"
 
     @property
     def word(self) -> str:

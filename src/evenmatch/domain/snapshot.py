@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evenmatch.domain.arrays import Array
+from evenmatch.domain.arrays import NO_PAIRS, Array
 from evenmatch.domain.order import canonical_order
 from evenmatch.domain.queue import NO_FORMAT, Format
 
@@ -45,6 +45,8 @@ class Snapshot(msgspec.Struct, frozen=True, eq=False):
     """Players seen lately, waiting or not; None = not known."""
     first_match: int = 1
     """The number that the first match of the plan will have."""
+    forbidden: Array = NO_PAIRS
+    """int64[k, 2]: pairs of rows that must not be in one match."""
 
     @classmethod
     def from_columns(
@@ -122,7 +124,17 @@ class Snapshot(msgspec.Struct, frozen=True, eq=False):
             traits=_taken(self.traits, where),
             active_population=self.active_population,
             first_match=self.first_match,
+            forbidden=self._pairs(rows),
         )
+
+    def _pairs(self, rows: Array) -> Array:
+        """The forbidden pairs among these rows, by their places in them."""
+        if not len(self.forbidden):
+            return self.forbidden
+        place = np.full(len(self), -1)
+        place[rows] = np.arange(len(rows))
+        pairs: Array = place[self.forbidden]
+        return pairs[(pairs >= 0).all(axis=1)]
 
     def _players(self, rows: Array) -> tuple[Array, Array]:
         """Where the players of these rows begin among themselves, int64[rows + 1], and their places here, int64."""

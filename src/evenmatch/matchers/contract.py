@@ -14,7 +14,8 @@ Promises of a matcher, checked over every registered one by tests/matchers/test_
   3. the same snapshot and seed give the same plan (I8), and the order of the rows does not matter;
   4. the snapshot is not changed, and a ticket's number matters only by its place in the order.
 
-Why groups cannot mix: a matcher only ever sees rows of one group, so no plan of its own can join two.
+Why groups cannot mix: a matcher only ever sees rows of one group, so no plan of its own can join two. Tickets that must
+not meet are kept apart round the matcher too (`apart`).
 
 Complexity. `plan_wave` adds one sort by group when there is more than one group, and nothing otherwise; `check_plan`
 is one compiled pass over tickets and seats (`numerics/plan_check`).
@@ -32,6 +33,7 @@ from evenmatch.domain.queue import NO_FORMAT, DoorSpec, Format
 from evenmatch.domain.snapshot import Snapshot
 from evenmatch.domain.table import Table
 from evenmatch.errors import MatcherError
+from evenmatch.matchers.apart import plan_apart
 from evenmatch.matchers.cost import match_cost
 from evenmatch.numerics import plan_check
 
@@ -159,8 +161,8 @@ def plan_wave(matcher: Matcher, snapshot: Snapshot, *, seed: int = 0, trace: boo
     With several groups, `details` is {"groups": [...]} with one entry a group, and steps of the trace name theirs.
     """
     if _one_group(snapshot):
-        return matcher.plan(snapshot, seed=seed, trace=trace)
-    parts = [(rows, matcher.plan(part, seed=seed, trace=trace)) for rows, part in _groups(snapshot)]
+        return plan_apart(matcher, snapshot, seed=seed, trace=trace)
+    parts = [(rows, plan_apart(matcher, part, seed=seed, trace=trace)) for rows, part in _groups(snapshot)]
     codes = [int(snapshot.group[rows[0]]) for rows, _ in parts]
     width = max(plan.rosters.shape[1] for _, plan in parts)
     reasons = np.empty(len(snapshot), np.int8)
@@ -220,7 +222,16 @@ def _slice(snapshot: Snapshot, first: int, end: int) -> Snapshot:
         traits={name: values[players] for name, values in snapshot.traits.items()},
         active_population=snapshot.active_population,
         first_match=snapshot.first_match,
+        forbidden=_pairs_within(snapshot.forbidden, first, end),
     )
+
+
+def _pairs_within(pairs: Array, first: int, end: int) -> Array:
+    """The pairs of rows from `first` up to `end`, counted from `first`."""
+    if not len(pairs):
+        return pairs
+    inside: Array = pairs[((first <= pairs) & (pairs < end)).all(axis=1)] - first
+    return inside
 
 
 def _widened(matches: Array, width: int) -> Array:
@@ -320,5 +331,6 @@ def _in_words(rule: int, at: int, plan: Plan, snapshot: Snapshot) -> str:
         plan_check.NO_SUCH_TEAM: f"match {at} has a team outside 0 to {form.teams - 1}, or one for an empty place",
         plan_check.TWICE: f"row {at} is seated twice",
         plan_check.GROUPS_MIXED: f"match {at} mixes groups",
+        plan_check.FORBIDDEN_PAIR: f"match {at} holds two tickets that must not meet",
     }
     return told[rule]

@@ -25,6 +25,7 @@ from .compiled import BOOL, BOOLS, FLOATS, INT, INT8S, INT8S2, INT32S, INT32S2, 
 
 __all__ = [
     "COST_NAN",
+    "FORBIDDEN_PAIR",
     "GAP",
     "GROUPS_MIXED",
     "NO_SUCH_REASON",
@@ -54,7 +55,9 @@ REASON_WRONG: Final = 7
 """At a row: it is seated with a reason not to be, or waits without one."""
 NO_SUCH_REASON: Final = 8
 """At a row: its reason is none of those that there are."""
-RULES: Final = 9
+FORBIDDEN_PAIR: Final = 9
+"""At a match: it holds two tickets that must not meet."""
+RULES: Final = 10
 NOWHERE: Final = -1
 
 _KNOWN: Final = np.isin(np.arange(-128, 128), np.array(sorted(Reason)))
@@ -81,11 +84,23 @@ def first_broken(plan: Plan, snapshot: Snapshot, *, gaps: bool = False) -> tuple
         _KNOWN,
         where,
     )
+    if len(snapshot.forbidden) and where[NO_SUCH_ROW] == NOWHERE:
+        where[FORBIDDEN_PAIR] = _forbidden(plan.rosters, snapshot)
     if gaps:
         where[GAP] = NOWHERE
     rule = int((where > NOWHERE).argmax())
     at = int(where[rule])
     return None if at == NOWHERE else (rule, at)
+
+
+def _forbidden(rosters: Array, snapshot: Snapshot) -> int:
+    """The first match with a forbidden pair in it."""
+    match_of = np.full(len(snapshot), -1)
+    filled = rosters >= 0
+    match_of[rosters[filled]] = np.nonzero(filled)[0]
+    one, other = match_of[snapshot.forbidden].T
+    broken = one[(one == other) & (one >= 0)]
+    return int(broken.min()) if len(broken) else NOWHERE
 
 
 def _narrowed(column: Array, kind: type) -> Array:
