@@ -12,6 +12,8 @@ earliest moment at which each of these can be due, so that a tick with nothing t
 many tickets wait.
 """
 
+from collections.abc import Collection
+
 import numpy as np
 
 from evenmatch.domain.events import Event, Forgotten, KeysForgotten, MatchesEnded, TicketsGone
@@ -30,8 +32,8 @@ _FORGET_MOST = 1_000
 """Tickets a tick; the read table takes them one row each, and whoever joins waits for it."""
 
 
-def tick(state: State, now_ms: int, keep_ms: int) -> tuple[Event, ...]:
-    """The events that are due at this moment."""
+def tick(state: State, now_ms: int, keep_ms: int, held: Collection[str] = ()) -> tuple[Event, ...]:
+    """The events that are due at this moment; queues that are held forget nothing."""
     events: list[Event] = []
     for queue in state.by_index:
         if now_ms >= queue.next_expiry_ms:
@@ -45,7 +47,7 @@ def tick(state: State, now_ms: int, keep_ms: int) -> tuple[Event, ...]:
                     events.append(failed)
         if now_ms >= queue.next_end_ms:
             events += _ended(queue, now_ms)
-        if now_ms >= queue.next_forget_ms + keep_ms:
+        if now_ms >= queue.next_forget_ms + keep_ms and queue.spec.name not in held:
             events += _forgotten(queue, now_ms, keep_ms)
         if now_ms >= queue.next_forgive_ms:
             ended, queue.next_forgive_ms = forgiven(queue, now_ms)
