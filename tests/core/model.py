@@ -36,6 +36,7 @@ class Ticket:
     proposal: int | None = None
     finished_ms: int = 0
     lost: bool = False
+    avoid: tuple[int, ...] = ()
 
     @property
     def live(self) -> bool:
@@ -87,6 +88,9 @@ class Model:
         self.next_ticket = 1
         self.next_proposal = 1
         self.keys: dict[int, tuple[int, int, int]] = {}
+        self.blocks: dict[int, set[int]] = {}
+        self.met: list[tuple[str, int, dict[int, int]]] = []
+        """Queue, when, and the team of each player, of every match that was made."""
 
     # What is true now.
 
@@ -103,6 +107,33 @@ class Model:
     def matchable(self, ticket: Ticket) -> bool:
         """Can a wave have it?"""
         return ticket.status == "waiting" and not self.suspended(ticket)
+
+    def apart(self, one: Ticket, other: Ticket, now_ms: int) -> bool:
+        """Must these two not meet?"""
+        for a, b in ((one, other), (other, one)):
+            if set(a.avoid) & set(b.players) or any(self.blocks.get(p, set()) & set(b.players) for p in a.players):
+                return True
+        spec = self.queues[one.queue].spec.match
+        lift_ms = milliseconds(spec.rematch_lift_s)
+        if lift_ms and max(self.waited_ms(one, now_ms), self.waited_ms(other, now_ms)) >= lift_ms:
+            return False
+        return any(
+            queue == one.queue
+            and now_ms - made_ms < milliseconds(spec.rematch_s)
+            and any(
+                teams.get(p, -1) != teams.get(q, -2) for p in one.players for q in other.players if {p, q} <= set(teams)
+            )
+            for queue, made_ms, teams in self.met
+        )
+
+    def pairs(self, tickets: list[Ticket], now_ms: int) -> list[list[int]]:
+        """The places of those who must not meet, in order."""
+        return [
+            [i, j]
+            for i, one in enumerate(tickets)
+            for j, other in enumerate(tickets)
+            if i < j and self.apart(one, other, now_ms)
+        ]
 
     def live_in(self, queue: str) -> list[Ticket]:
         """A queue's live tickets, by number."""
@@ -217,7 +248,8 @@ class Model:
         group = tuple((name, request.attributes[name]) for name in sorted(spec.require_equal))
         number = self.next_ticket
         self.next_ticket += 1
-        self.tickets[number] = Ticket(number, queue, players, group, now_ms, milliseconds(spec.ticket.expires_s))
+        stay_ms = milliseconds(spec.ticket.expires_s)
+        self.tickets[number] = Ticket(number, queue, players, group, now_ms, stay_ms, avoid=request.avoid)
         if request.key:
             self.keys[request.key] = (number, request.fingerprint, now_ms)
         return number
@@ -338,7 +370,12 @@ class Model:
     def holds(self, queue: str, roster: list[int]) -> bool:
         """Can these tickets still be proposed, under the rules as they are now (I5)?"""
         here = all(number in self.tickets and self.matchable(self.tickets[number]) for number in roster)
-        return here and self.queues[queue].flying_format == self.queues[queue].spec.format
+        if not here or self.queues[queue].flying_format != self.queues[queue].spec.format:
+            return False
+        parties = [self.tickets[number].players for number in roster]
+        return not any(
+            self.blocks.get(player, set()) & set(other) for one in parties for player in one for other in parties
+        )
 
     def propose(self, queue: str, rosters: list[list[int]], now_ms: int, *, reads_misses: bool) -> list[list[int]]:
         """A plan comes back; the rosters that hold."""
@@ -399,6 +436,9 @@ class Model:
         proposal.lasts_ms = milliseconds(self.queues[proposal.queue].spec.match.runs_s)
         proposal.standing = "running" if proposal.lasts_ms else "over"
         proposal.age_ms, proposal.over_ms = 0, now_ms
+        form = self.queues[proposal.queue].spec.format
+        teams = {player: place // form.size for place, player in enumerate(proposal.players)}
+        self.met.append((proposal.queue, now_ms, teams))
         for number in proposal.tickets:
             self.finish(self.tickets[number], "matched", None, now_ms)
 

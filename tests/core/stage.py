@@ -45,8 +45,14 @@ STRICT = QueueSpec(
     cooldown=CooldownSpec(decline_s=4.0, lapse_s=8.0, lost_s=2.0, growth=2.0, most_s=20.0, forgive_s=25.0),
 )
 """One against one; who lets the others down has to wait, and the game server confirms."""
-SERVED = QueueSpec("served", Format(2, 1), wave=_WAVES, ticket=_TICKETS, match=MatchSpec(confirm_s=4.0))
-"""One against one, without a ready check, and the game server confirms."""
+SERVED = QueueSpec(
+    "served",
+    Format(2, 1),
+    wave=_WAVES,
+    ticket=_TICKETS,
+    match=MatchSpec(confirm_s=4.0, rematch_s=15.0, rematch_lift_s=6.0),
+)
+"""One against one, without a ready check; the game server confirms, and nobody meets the same again at once."""
 QUEUES = (DUEL, QUICK, REGIONS, LONG, CLAN, STRICT, SERVED)
 
 

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evenmatch.core.freeze import freeze
+from evenmatch.core.meetings import forbidden
 from evenmatch.domain import commands as cmd
 from evenmatch.domain import events as ev
 from evenmatch.domain.effects import RunMatcher
@@ -15,7 +16,10 @@ from .bad_plans import BAD_PLANS
 from .stage import DUEL, LONG, QUICK, Stage, first_come
 from .walk import MOVES, Move, Walk
 
-_MEANWHILE = ("leave", "leave", "tick", "join", "crowd", "decline", "accept_all", "end", "seen")
+_MEANWHILE = (
+    *("leave", "leave", "tick", "join", "crowd", "decline", "accept_all", "end", "seen"),
+    *("update", "update", "block", "avoid", "lose", "cancel_ticket"),
+)
 MEANWHILE = st.lists(st.tuples(st.sampled_from(_MEANWHILE), st.integers(0, 40), st.integers(0, 40)), max_size=20)
 """Moves that take less time than a matcher has."""
 
@@ -41,8 +45,9 @@ def test_whatever_happens_before_a_snapshot_is_read_does_not_reach_it(
     stage.engine.large, stage.engine.keep_ms = 0, keep_ms
     started: list[tuple[RunMatcher, Snapshot, list[int]]] = []
     for effect in stage.tick(1_000).effects:
-        queue = stage.engine.state.queues[effect.spec.name]
-        twin = freeze(queue, stage.now_ms, stage.engine.state.next_proposal)
+        state = stage.engine.state
+        queue = state.queues[effect.spec.name]
+        twin = freeze(queue, stage.now_ms, state.next_proposal, apart=forbidden(state, queue, stage.now_ms).slots)
         assert not twin.held
         started.append((effect, twin.snapshot, twin.slots.tolist()))
     for kind, a, b in after:

@@ -52,13 +52,14 @@ CHANGES = st.sampled_from(
 )
 ATTRIBUTES = st.sampled_from([{"region": "eu"}, {"region": "us"}, {"mode": "eu"}, {"region": "eu", "mode": "eu"}, {}])
 PARTIES = st.builds(
-    lambda players, attributes, key, fingerprint: TicketRequest(
-        tuple(Member(player, 1000.0 + player) for player in players), attributes, key, fingerprint
+    lambda players, attributes, key, fingerprint, avoid: TicketRequest(
+        tuple(Member(player, 1000.0 + player) for player in players), attributes, key, fingerprint, tuple(avoid)
     ),
     st.lists(PLAYERS, max_size=3),
     ATTRIBUTES,
     st.sampled_from([0, 0, 0, 1, 2**100 + 1]),
     st.integers(1, 2),
+    st.lists(PLAYERS, max_size=1),
 )
 
 
@@ -187,6 +188,11 @@ class EngineMachine(RuleBasedStateMachine):
             assert {player["rating"] for player in record["players"]} == {rating}
             self.seen[self.model.tickets[number].queue] = (None, 0)
 
+    @rule(player=PLAYERS, others=st.lists(PLAYERS, max_size=3))
+    def block(self, player: int, others: list[int]) -> None:
+        self.agree(cmd.SetBlocks(player, tuple(others)))
+        self.model.blocks[player] = set(others) - {player}
+
     # Operators.
 
     @rule(name=ANY_NAMES, mode=st.sampled_from(Mode))
@@ -265,7 +271,8 @@ class EngineMachine(RuleBasedStateMachine):
         started = {effect.spec.name: effect for effect in step.effects}
         for name, queue in self.model.queues.items():
             waiting = self.model.snapshot(name, self.now_ms)
-            sight = (queue.spec, [(t.number, t.misses, t.returned, t.group) for t in waiting])
+            pairs = self.model.pairs(waiting, self.now_ms)
+            sight = (queue.spec, [(t.number, t.misses, t.returned, t.group) for t in waiting], pairs)
             if name in started:
                 assert name not in self.flights, "two waves of one queue are in flight"
                 self.check_snapshot(started[name], waiting)
@@ -287,6 +294,7 @@ class EngineMachine(RuleBasedStateMachine):
         assert snapshot.waited_ms.tolist() == [self.model.waited_ms(ticket, self.now_ms) for ticket in waiting]
         assert snapshot.misses.tolist() == [ticket.misses for ticket in waiting]
         assert snapshot.returned.tolist() == [ticket.returned for ticket in waiting]
+        assert snapshot.forbidden.tolist() == self.model.pairs(waiting, self.now_ms)
         assert snapshot.player.tolist() == [player for ticket in waiting for player in ticket.players]
         assert np.diff(snapshot.player_start).tolist() == [len(ticket.players) for ticket in waiting]
         codes = snapshot.group.tolist()

@@ -37,6 +37,8 @@ GRAND_TOUR: list[Move] = [
     ("crowd", 6, 31),
     ("lose", 4, 5),
     ("seen", 4, 4),
+    ("block", 21, 30),
+    ("avoid", 33, 3),
     ("wave", 0, 0),
     ("accept_all", 1, 0),
     ("decline", 2, 0),

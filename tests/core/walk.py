@@ -20,7 +20,7 @@ Move = tuple[str, int, int]
 _KINDS = (
     *("crowd", "crowd", "wave", "wave", "wave", "accept", "accept", "accept_all", "decline", "tick", "tick"),
     *("join", "leave", "seen", "late", "end", "restart", "open", "give_up", "keyed"),
-    *("confirm", "fail_start", "lose", "update", "mode", "cancel_ticket", "cancel_match", "lift"),
+    *("confirm", "fail_start", "lose", "update", "mode", "cancel_ticket", "cancel_match", "lift", "block", "avoid"),
 )
 MOVES = st.lists(st.tuples(st.sampled_from(_KINDS), st.integers(0, 40), st.integers(0, 40)), min_size=5, max_size=40)
 
@@ -108,6 +108,11 @@ class Walk:
             case "lift":
                 books = {player: 0 for queue in self.state.by_index for player in queue.books}
                 stage.do(cmd.LiftCooldown(_one(books, a), "" if b % 2 else queue.name))
+            case "block":
+                stage.do(cmd.SetBlocks(a + 1, tuple(range(b + 1, b + 1 + a % 4))))
+            case "avoid":
+                wanted = msgspec.structs.replace(request(a + 1, region="eu"), avoid=(b + 1, b + 2))
+                stage.do(cmd.Join(queue.name, wanted))
             case "restart":
                 stage.restart(a * 500)
             case "open":

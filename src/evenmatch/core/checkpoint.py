@@ -33,6 +33,8 @@ def dump(state: State) -> dict[str, Any]:
         "keys": np.array([(k >> 64, k & 2**64 - 1, t, f, w) for k, (t, f, w) in state.keys.items()], np.uint64).reshape(
             -1, 5
         ),
+        "blocks": [[player, *blocked] for player, blocked in state.blocks.items()],
+        "blocks_changed": state.blocks_changed,
         "queues": [_dump_queue(queue) for queue in state.by_index],
     }
 
@@ -50,6 +52,8 @@ def _dump_queue(queue: QueueState) -> dict[str, Any]:
         "details": [[told.first, told.left, str(told.digest), told.details.plain()] for told in queue.details],
         "books": [[player, *book] for player, book in queue.books.items()],
         "lost": list(queue.lost),
+        "avoids": [[ticket, *players] for ticket, players in queue.avoids.items()],
+        "met": {"made_ms": queue.met.made_ms, "player": queue.met.player, "team": queue.met.team},
         "mode": queue.mode,
         "notes_sum": str(queue.notes_sum),
         "active": queue.active.entries,
@@ -72,6 +76,10 @@ def load(content: dict[str, Any]) -> State:
         key = high << 64 | low
         state.keys[key] = (ticket, fingerprint, when)
         state.keys_sum += key_digest(key, state.keys[key])
+    for player, *blocked in content.get("blocks", ()):
+        state.blocks[player] = tuple(blocked)
+        state.blocks_sum += value_digest("blocks", player, *blocked)
+    state.blocks_changed = content.get("blocks_changed", 0)
     for queue in content["queues"]:
         _load_queue(state, queue)
     return state
@@ -86,6 +94,9 @@ def _load_queue(state: State, content: dict[str, Any]) -> None:
     queue.details = [_told(*told) for told in content["details"]]
     queue.books = {player: Book(*book) for player, *book in content.get("books", ())}
     queue.lost = dict.fromkeys(content.get("lost", ()))
+    queue.avoids = {ticket: tuple(players) for ticket, *players in content.get("avoids", ())}
+    for name, column in content.get("met", {}).items():
+        setattr(queue.met, name, column)
     queue.mode = Mode(content.get("mode", "open"))
     queue.notes_sum = int(content["notes_sum"])
     queue.active = Active(content["active"])

@@ -12,7 +12,7 @@ import numpy as np
 
 from evenmatch.domain import commands as cmd
 from evenmatch.domain import events as ev
-from evenmatch.domain.arrays import NONE, Array
+from evenmatch.domain.arrays import NONE, Array, numbers
 from evenmatch.domain.ids import match_id, ticket_id
 from evenmatch.domain.queue import QueueSpec, rule_broken
 from evenmatch.domain.refusals import Reasons, Refusal
@@ -53,6 +53,8 @@ def decide(
             return _lose_contact(state, tickets, now_ms)
         case cmd.UpdateTicket():
             return updating.update(state, command, now_ms)
+        case cmd.SetBlocks(player, blocked):
+            return _set_blocks(state, player, blocked, now_ms)
         case cmd.SetMode(queue, mode):
             return operating.set_mode(state, queue, mode, now_ms)
         case cmd.CancelTicket(ticket):
@@ -178,6 +180,13 @@ def _lose_contact(state: State, tickets: Array, now_ms: int) -> Decision:
         if found is not None and live and ticket not in found[0].lost:
             lost.setdefault(found[0].spec.name, []).append(ticket)
     return Decision(tuple(ev.ContactLost(now_ms, queue, np.array(gone)) for queue, gone in lost.items()))
+
+
+def _set_blocks(state: State, player: int, blocked: tuple[int, ...], now_ms: int) -> Decision:
+    wanted = tuple(sorted(set(blocked) - {player}))
+    if state.blocks.get(player, ()) == wanted:
+        return NOTHING
+    return Decision((ev.BlocksSet(now_ms, player, numbers(wanted)),))
 
 
 def _end_match(state: State, match: int, now_ms: int) -> Decision | Refusal:

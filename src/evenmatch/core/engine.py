@@ -11,7 +11,7 @@ import numpy as np
 
 from evenmatch.domain import commands as cmd
 from evenmatch.domain import events as ev
-from evenmatch.domain.arrays import NONE, Array
+from evenmatch.domain.arrays import NO_PAIRS, NONE, Array
 from evenmatch.domain.effects import RunMatcher
 from evenmatch.domain.match import Plan, Reason
 from evenmatch.domain.queue import milliseconds
@@ -22,6 +22,7 @@ from .decision import Outcome
 from .evolve import evolve
 from .freeze import LARGE
 from .joining import unknown_queue
+from .meetings import forbidden
 from .records import Departures, departures
 from .state import NEVER, QueueState, State
 from .vetting import Vetted, looked_at, refused, vet
@@ -75,6 +76,8 @@ class Engine:
         for event in decision.events:
             if isinstance(event, ev.Forgotten):
                 left.append(departures(self.state, event))
+            elif isinstance(event, ev.TicketUpdated) and self.timetable(event.queue).held:
+                self.timetable(event.queue).read_ahead()
             evolve(self.state, event)
         if isinstance(command, cmd.Tick):
             return self._waves(decision.events, tuple(left), now_ms)
@@ -135,7 +138,8 @@ class Engine:
                 return Step((self._abandon(queue, flight, refusal.detail, now_ms),), refusal=refusal)
             timetable.recording = recording
         count = max(1, self.part // max(1, command.plan.rosters.shape[1]))
-        vetted = vet(queue, recording, count)
+        apart = forbidden(self.state, queue, now_ms).slots if self.state.blocks_changed > flight.sequence else NO_PAIRS
+        vetted = vet(queue, recording, count, apart)
         recording.next += count
         more = recording.next < len(command.plan.rosters)
         recording.seated[vetted.rows] = True

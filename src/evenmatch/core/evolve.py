@@ -21,6 +21,7 @@ from .claims import add_live, claim, drop_live, release, stop_clock, suspend, wa
 from .cooldowns import clear_books, write_books
 from .forgetting import forget, forget_keys
 from .hashing import key_digest
+from .meetings import drop_avoided, note_avoided, note_met, set_blocks
 from .notes import note_details, note_heard, note_lost, note_traits, see_active
 from .state import (
     CALLED_OFF,
@@ -72,6 +73,8 @@ def evolve(state: State, event: ev.Event) -> None:
             note_lost(state.queues[event.queue], event.ticket)
         case ev.TicketUpdated():
             _ticket_updated(state, event)
+        case ev.BlocksSet():
+            set_blocks(state, event.player, event.blocked)
         case ev.QueueModeSet():
             state.queues[event.queue].mode = event.mode
         case ev.Forgotten():
@@ -161,6 +164,8 @@ def _joined(state: State, event: ev.TicketsJoined) -> None:
         rows = np.arange(queue.players.capacity)[rows_at].tolist()
         for name, brought in event.traits.items():
             note_traits(queue, name, rows, owners.tolist(), brought)
+    if len(event.avoid):
+        note_avoided(queue, event.first_ticket, event.avoid)
     if queue.spec.door.activity_s:
         see_active(queue, event.player, now)
     if state.claims:
@@ -215,6 +220,7 @@ def _finish(state: State, queue: QueueState, slots: Array, status: int, cause: C
     queue.next_forget_ms = min(queue.next_forget_ms, state.now_ms)
     drop_live(state, queue, slots)
     note_heard(queue, t.ticket[slots])
+    drop_avoided(queue, t.ticket[slots])
 
 
 def _gone(state: State, event: ev.TicketsGone) -> None:
@@ -247,6 +253,7 @@ def _wave_finished(state: State, event: ev.WaveFinished) -> None:
             claim(state, queue, slots)
         else:
             _finish(state, queue, slots, MATCHED, Cause.NONE)
+            note_met(state, queue, event.first_proposal + np.arange(len(event.roster)))
             if event.ends_ms:
                 queue.next_end_ms = min(queue.next_end_ms, event.ends_ms)
                 claim(state, queue, slots)
@@ -327,6 +334,7 @@ def _match_made(state: State, event: ev.MatchMade) -> None:
     _touch(state, queue, slots)
     _finish(state, queue, slots, MATCHED, Cause.NONE)
     p = queue.proposals
+    note_met(state, queue, np.array([event.proposal]))
     p.over_ms[slot] = state.now_ms
     p.ends_ms[slot] = event.ends_ms
     if event.ends_ms:

@@ -8,6 +8,7 @@ Idea. Nearly all that a matcher sees of a waiting ticket stays as it is until th
     column of a ticket that waits                   is written by
     ticket, size, group, start; its players, facts  the join, into a free slot; slots become free by `Forgotten`
     returned                                        a failed proposal, of a ticket that was in one
+    group, facts, traits                            an update of the ticket, for which the columns are read first
     misses                                          a wave of its own queue, of which one is in flight at most
     since_ms                                        the end of a suspension
 
@@ -22,11 +23,12 @@ the right order already, as they mostly do, and row by row only where they do no
 Complexity. At the moment a byte and a half read and nine bytes written a slot; later one pass over each column.
 """
 
+from threading import Lock
 from typing import Any
 
 import numpy as np
 
-from evenmatch.domain.arrays import Array
+from evenmatch.domain.arrays import NO_PAIRS, Array
 from evenmatch.domain.order import canonical_order
 from evenmatch.domain.snapshot import Snapshot
 
@@ -43,8 +45,9 @@ _READ = ("ticket", "size", "group", "start", "returned", "misses")
 class _Held:
     """What must be noted at the moment, and the columns that are read later."""
 
-    def __init__(self, queue: QueueState, now_ms: int, first_match: int) -> None:
+    def __init__(self, queue: QueueState, now_ms: int, first_match: int, apart: Array) -> None:
         t, players = queue.tickets, queue.players
+        self.apart = apart
         self.waits = (t.status[: t.used] == WAITING) & (t.suspended[: t.used] == 0)
         self.since_ms = t.since_ms[: t.used].copy()
         self.tickets: dict[str, Array] = {name: getattr(t, name) for name in _READ}
@@ -58,8 +61,9 @@ class _Held:
 class Frozen:
     """A queue at one moment."""
 
-    def __init__(self, queue: QueueState, now_ms: int, first_match: int = 1) -> None:
-        self._held: _Held | None = _Held(queue, now_ms, first_match)
+    def __init__(self, queue: QueueState, now_ms: int, first_match: int, apart: Array) -> None:
+        self._held: _Held | None = _Held(queue, now_ms, first_match, apart)
+        self._reading = Lock()
         self._made: tuple[Snapshot, Array] | None = None
         self.empty = not self._held.waits.any()
         """Nobody could be matched."""
@@ -80,18 +84,22 @@ class Frozen:
         return self.make()[1]
 
     def make(self) -> tuple[Snapshot, Array]:
-        """Read the columns, unless that is done; any one thread may."""
-        held = self._held
-        if held is not None:
-            self._made = _read(held)
-            self._held = None
+        """Read the columns, unless that is done; any thread may."""
+        with self._reading:
+            held = self._held
+            if held is not None:
+                self._made = _read(held)
+                self._held = None
         assert self._made is not None
         return self._made
 
 
-def freeze(queue: QueueState, now_ms: int, first_match: int = 1, large: int = LARGE) -> Frozen:
-    """The tickets of a queue that can be matched now; from `large` waiting tickets on, copied when asked for."""
-    frozen = Frozen(queue, now_ms, first_match)
+def freeze(queue: QueueState, now_ms: int, first_match: int = 1, large: int = LARGE, apart: Array = NO_PAIRS) -> Frozen:
+    """The tickets of a queue that can be matched now; from `large` waiting tickets on, copied when asked for.
+
+    `apart`, int64[k, 2]: slots of tickets that must not meet.
+    """
+    frozen = Frozen(queue, now_ms, first_match, apart)
     if queue.waiting < large:
         frozen.make()
     return frozen
@@ -121,6 +129,7 @@ def _read(held: _Held) -> tuple[Snapshot, Array]:
         },
         active_population=held.active_population,
         first_match=held.first_match,
+        forbidden=_rows_of(held.apart, slots, len(held.waits)),
     )
     for column in (
         snapshot.ticket,
@@ -130,10 +139,23 @@ def _read(held: _Held) -> tuple[Snapshot, Array]:
         snapshot.group,
         snapshot.player_start,
         snapshot.player,
+        snapshot.forbidden,
         *snapshot.facts.values(),
     ):
         column.flags.writeable = False
     return snapshot, slots
+
+
+def _rows_of(pairs: Array, slots: Array, used: int) -> Array:
+    """Pairs of slots as pairs of rows, in order; those of which one can't be matched now are left out."""
+    if not len(pairs):
+        return pairs
+    row = np.full(used, -1)
+    row[slots] = np.arange(len(slots))
+    found = np.sort(row[pairs], axis=1)
+    found = found[found[:, 0] >= 0]
+    ordered: Array = found[np.lexsort((found[:, 1], found[:, 0]))]
+    return ordered
 
 
 def _in_order(held: _Held) -> Array:
@@ -170,6 +192,7 @@ def _fixed(value: Any) -> Any:
 def digest(snapshot: Snapshot) -> int:
     """63 bits that stand for what a matcher saw; the facts enter by each ticket's mean."""
     means = [snapshot.mean(name) for name in sorted(snapshot.facts)]
-    return snapshot_digest(
+    seen = snapshot_digest(
         [snapshot.ticket, snapshot.waited_ms, snapshot.misses, snapshot.returned, snapshot.group, *means]
     )
+    return seen ^ snapshot_digest([*snapshot.forbidden.T]) if len(snapshot.forbidden) else seen

@@ -157,6 +157,16 @@ def _active(queue: QueueState) -> list[Any]:
     return [int(_fold(columns, lane).sum(dtype=np.uint64)) for lane in _LANES]
 
 
+def _met(queue: QueueState) -> list[int]:
+    """Who met whom lately; nothing where nobody did."""
+    met = queue.met
+    if not len(met.made_ms):
+        return []
+    place = np.arange(met.player.size)
+    columns: list[Array] = [place, np.repeat(met.made_ms, met.player.shape[1]), met.player.ravel(), met.team.ravel()]
+    return [int(_fold(columns, lane).sum(dtype=np.uint64)) for lane in _LANES]
+
+
 def _told(spec: QueueSpec) -> dict[str, Any]:
     """The rules that differ from the defaults: a rule that is added later does not change the hash of old journals."""
     defaults = QueueSpec(spec.name)
@@ -181,6 +191,7 @@ def state_hash(state: State) -> str:
                 *(_told(q.spec), q.version, q.wave, q.last_wave, q.waiting, sorted(q.groups.items())),
                 *(*_proposals_sum(q), str(q.notes_sum & _MASK128), _active(q)),
                 *([] if q.mode is Mode.OPEN else [q.mode]),
+                *_met(q),
             ]
             for q in state.by_index
         ],
@@ -188,6 +199,7 @@ def state_hash(state: State) -> str:
         len(state.several),
         len(state.claims),
         len(state.keys),
+        *([str(state.blocks_sum & _MASK128)] if state.blocks else []),
     ]
     return hashlib.blake2b(msgspec.json.encode(parts), digest_size=16).hexdigest()
 

@@ -9,6 +9,7 @@ import math
 import msgspec
 import numpy as np
 
+from evenmatch.domain.arrays import numbers
 from evenmatch.domain.events import TicketsJoined
 from evenmatch.domain.queue import Mode
 from evenmatch.domain.refusals import Reasons, Refusal
@@ -197,6 +198,7 @@ def _event(
         groups=tuple(groups),
         group=np.array(codes if len(groups) > 1 else [], np.int32),
         keys=np.array(keys, np.uint64).reshape(-1, 3),
+        avoid=numbers([(n, player) for n, request in enumerate(accepted) for player in request.avoid]).reshape(-1, 2),
         traits={
             name: [member.traits.get(name) for member in members]
             for name in keeps

@@ -104,6 +104,30 @@ class Book(NamedTuple):
     cause: int
 
 
+class Met:
+    """The matches that were lately made: who met whom, and when."""
+
+    def __init__(self) -> None:
+        self.made_ms = np.empty(0, np.int64)
+        self.player = np.empty((0, 0), np.int64)
+        """int64[k, width], -1 = nobody"""
+        self.team = np.empty((0, 0), np.int8)
+
+    def add(self, now_ms: int, player: Array, team: Array, before_ms: int) -> None:
+        """Note matches, and forget those that were made at `before_ms` or earlier."""
+        kept = self.made_ms > before_ms
+        width = max(self.player.shape[1], player.shape[1])
+        self.made_ms = np.concatenate((self.made_ms[kept], np.full(len(player), now_ms)))
+        self.player = np.concatenate((_wide(self.player[kept], width), _wide(player, width)))
+        self.team = np.concatenate((_wide(self.team[kept], width), _wide(team, width)))
+
+
+def _wide(rows: Array, width: int) -> Array:
+    wide = np.full((len(rows), width), -1, rows.dtype)
+    wide[:, : rows.shape[1]] = rows
+    return wide
+
+
 class QueueState:
     """One queue: its rules and its tickets."""
 
@@ -129,6 +153,10 @@ class QueueState:
         """Player -> offences and cool-down."""
         self.lost: dict[int, None] = {}
         """Live tickets whose clients closed their connections and were not heard of since."""
+        self.avoids: dict[int, tuple[int, ...]] = {}
+        """Live ticket -> players whom it avoids."""
+        self.met = Met()
+        """Kept where the queue has a rule against rematches."""
         self.mode = Mode.OPEN
         self.notes_sum = 0
         """Digest of traits, details, books and lost tickets, kept up to date."""
@@ -196,6 +224,11 @@ class State:
         self.keys: dict[int, tuple[int, int, int]] = {}
         """key -> (ticket, fingerprint, when), oldest first"""
         self.keys_sum = 0
+        self.blocks: dict[int, tuple[int, ...]] = {}
+        """Player -> those whom the player never wants to meet."""
+        self.blocks_sum = 0
+        self.blocks_changed = 0
+        """The event that last changed them."""
         self.tickets_sum_high = 0
         self.tickets_sum_low = 0
 

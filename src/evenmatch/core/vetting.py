@@ -5,8 +5,8 @@ Two questions, both answered for all proposals at once:
 1. Is the plan a plan? Rows that exist, none twice, teams of the right size, one group a match, one reason a row. A plan
    that fails here comes from a broken matcher and is refused whole.
 2. Does it still hold? While the matcher thought, tickets may have left, expired, or been suspended by a proposal in
-   another queue (I11). A proposal with such a ticket is dropped; its other tickets simply wait on. So is every
-   proposal when the queue was given another format meanwhile (I5).
+   another queue (I11), or players may have blocked others. Such a proposal is dropped; its other tickets simply wait
+   on. So is every proposal when the queue was given another format meanwhile (I5).
 
 The first is asked once, and takes no state, so any thread may ask it (`looked_at`). The second is asked of each part of
 the plan just before it is recorded: a large wave is recorded in several events, so that nobody who joins waits for all
@@ -59,8 +59,11 @@ def refused(queue: QueueState, flight: Flight, recording: Recording) -> Refusal 
     return Refusal(Reasons.BAD_PLAN, f"wave {flight.wave} of {queue.spec.name}: {recording.wrong}")
 
 
-def vet(queue: QueueState, recording: Recording, count: int) -> Vetted:
-    """Check the next `count` matches of a plan against the queue as it is now."""
+def vet(queue: QueueState, recording: Recording, count: int, apart: Array) -> Vetted:
+    """Check the next `count` matches of a plan against the queue as it is now.
+
+    `apart`, int64[k, 2]: slots of tickets that must not meet, if players blocked others meanwhile.
+    """
     t, plan = queue.tickets, recording.plan
     part = slice(recording.next, recording.next + count)
     rows, team_of = plan.rosters[part].astype(np.int64), plan.team_of[part]
@@ -70,6 +73,11 @@ def vet(queue: QueueState, recording: Recording, count: int) -> Vetted:
     tickets = np.where(filled, snapshot.ticket[rows], -1)
     here = (t.ticket[slots] == tickets) & (t.status[slots] == WAITING) & (t.suspended[slots] == 0)
     holds = (here | ~filled).all(axis=1) & (snapshot.format == queue.spec.format)
+    if len(apart):
+        match_of = np.full(len(t.status), -1)
+        match_of[slots[filled]] = np.nonzero(filled)[0]
+        one, other = match_of[apart].T
+        holds[one[(one == other) & (one >= 0)]] = False
     kept = slice(None) if holds.all() else holds
     rows, tickets, slots, team_of = rows[kept], tickets[kept], slots[kept], team_of[kept]
     details = plan.match_details

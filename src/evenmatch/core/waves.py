@@ -22,6 +22,7 @@ from evenmatch.domain.snapshot import Snapshot
 from evenmatch.numerics.quality import rating_totals
 
 from .freeze import Frozen, digest, freeze
+from .meetings import forbidden
 from .state import NEVER, QueueState, State
 
 
@@ -95,17 +96,24 @@ class Timetable:
         """The change that the last wave had seen."""
         self.next_change_ms = NEVER
         """When time alone will change the matcher's answer."""
+        self.parted_until_ms = NEVER
+        """When time alone will let two tickets meet that the last wave had to keep apart."""
 
     @property
     def held(self) -> bool:
         """The snapshot of the wave in flight is still to be copied."""
         return self.flight is not None and self.flight.frozen.held
 
+    def read_ahead(self) -> None:
+        """What the snapshot is made of is about to change: copy it now."""
+        if self.flight is not None:
+            self.flight.frozen.make()
+
     def due(self, queue: QueueState, now_ms: int) -> bool:
         """Is it time for a wave that could bring something new?"""
         if self.flight is not None or now_ms < self.next_wave_ms or not queue.waiting or queue.mode is Mode.PAUSED:
             return False
-        return queue.changed != self.tried or now_ms >= self.next_change_ms
+        return queue.changed != self.tried or now_ms >= min(self.next_change_ms, self.parted_until_ms)
 
     def start(self, state: State, queue: QueueState, now_ms: int, large: int) -> RunMatcher | None:
         """Freeze the queue and send its snapshot to the matcher; None where nobody can be matched now.
@@ -119,7 +127,8 @@ class Timetable:
             self.next_wave_ms = now_ms + every_ms
         self.tried = queue.changed
         self.next_change_ms = NEVER
-        frozen = freeze(queue, now_ms, state.next_proposal, large)
+        apart, self.parted_until_ms = forbidden(state, queue, now_ms)
+        frozen = freeze(queue, now_ms, state.next_proposal, large, apart)
         if frozen.empty:
             return None
         self.wave = wave = max(self.wave, queue.wave) + 1

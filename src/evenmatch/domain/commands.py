@@ -104,6 +104,13 @@ class UpdateTicket(msgspec.Struct, frozen=True):
     attributes: dict[str, str | int | float | bool]
 
 
+class SetBlocks(msgspec.Struct, frozen=True):
+    """A player never wants to meet these, and may meet all others again."""
+
+    player: int
+    blocked: tuple[int, ...]
+
+
 class SetMode(msgspec.Struct, frozen=True):
     """Pause a queue, let it run empty, or open it again."""
 
@@ -155,6 +162,7 @@ Command: TypeAlias = (
     | ConfirmStart
     | FailStart
     | EndMatch
+    | SetBlocks
     | SetMode
     | CancelTicket
     | CancelMatch

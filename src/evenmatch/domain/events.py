@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from evenmatch.domain.arrays import NONE, Array
+from evenmatch.domain.arrays import NO_PAIRS, NONE, Array
 from evenmatch.domain.queue import Mode, QueueSpec
 from evenmatch.domain.table import Table
 
@@ -44,6 +44,8 @@ class TicketsJoined(msgspec.Struct, frozen=True, tag="tickets_joined", eq=False)
     """uint64[n, 3]: idempotency key (high, low) and fingerprint, 0 = none; empty = no ticket has one"""
     traits: dict[str, list[Any]] = {}
     """a value a player each, None = not given"""
+    avoid: Array = NO_PAIRS
+    """int64[k, 2]: (ticket, counted from 0, and player) whom tickets do not want to meet"""
 
 
 class TicketsSeen(msgspec.Struct, frozen=True, tag="tickets_seen", eq=False):
@@ -204,6 +206,14 @@ class TicketUpdated(msgspec.Struct, frozen=True, tag="ticket_updated", eq=False)
     traits: dict[str, list[Any]] = {}
 
 
+class BlocksSet(msgspec.Struct, frozen=True, tag="blocks_set", eq=False):
+    """A player does not want to meet these, and nobody else is blocked."""
+
+    at_ms: int
+    player: int
+    blocked: Array
+
+
 class QueueModeSet(msgspec.Struct, frozen=True, tag="queue_mode_set", eq=False):
     """A queue was paused, is to run empty, or is open again."""
 
@@ -259,6 +269,7 @@ Event: TypeAlias = (
     | CooldownsEnded
     | ContactLost
     | TicketUpdated
+    | BlocksSet
     | QueueModeSet
     | MatchesEnded
     | Forgotten

@@ -99,6 +99,10 @@ class MatchSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     """How long a match claims its players when nobody reports it over; 0 = it is over the moment it is made (I11)."""
     confirm_s: float = 0.0
     """The game server has so long to say that the match has started, or everybody waits again; 0 = nobody asks."""
+    rematch_s: float = 0.0
+    """Those who played each other do not meet again for so long; 0 = they may at once."""
+    rematch_lift_s: float = 0.0
+    """A ticket that has waited so long may meet them all the same; 0 = it may not. Blocks are never lifted."""
 
 
 class DoorSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -153,6 +157,8 @@ def rule_broken(spec: QueueSpec) -> tuple[str, str] | None:
         ("ticket.heartbeat_s", spec.ticket.heartbeat_s, 0.01),
         ("match.runs_s", spec.match.runs_s, 0.0),
         ("match.confirm_s", spec.match.confirm_s, 0.0),
+        ("match.rematch_s", spec.match.rematch_s, 0.0),
+        ("match.rematch_lift_s", spec.match.rematch_lift_s, 0.0),
     ]
     cooldown = spec.cooldown
     if cooldown is not None:

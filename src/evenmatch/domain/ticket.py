@@ -98,3 +98,5 @@ class TicketRequest(msgspec.Struct, frozen=True):
     """Digest (128 bits) of the caller's idempotency key; 0 = none."""
     fingerprint: int = 0
     """Digest (63 bits) of what was asked under that key."""
+    avoid: tuple[int, ...] = ()
+    """Players whom this party does not want to meet."""
