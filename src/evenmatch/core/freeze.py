@@ -23,7 +23,6 @@ the right order already, as they mostly do, and row by row only where they do no
 Complexity. At the moment a byte and a half read and nine bytes written a slot; later one pass over each column.
 """
 
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -39,6 +38,7 @@ from .tables import run_of, spans
 
 LARGE = 20_000
 """From so many waiting tickets on, columns are read after the moment."""
+_NOTHING = (0, None)
 _READ = ("ticket", "size", "group", "start", "returned", "misses")
 
 
@@ -63,8 +63,7 @@ class Frozen:
 
     def __init__(self, queue: QueueState, now_ms: int, first_match: int, apart: Array) -> None:
         self._held: _Held | None = _Held(queue, now_ms, first_match, apart)
-        self._reading = Lock()
-        self._made: tuple[Snapshot, Array] | None = None
+        self._made: dict[str, tuple[Snapshot, Array]] = {}
         self.empty = not self._held.waits.any()
         """Nobody could be matched."""
 
@@ -85,13 +84,12 @@ class Frozen:
 
     def make(self) -> tuple[Snapshot, Array]:
         """Read the columns, unless that is done; any thread may."""
-        with self._reading:
-            held = self._held
-            if held is not None:
-                self._made = _read(held)
-                self._held = None
-        assert self._made is not None
-        return self._made
+        held = self._held
+        if held is not None:
+            # Two threads may read at once; whose copy is whole before anything changes is the first to be done.
+            self._made.setdefault("copy", _read(held))
+            self._held = None
+        return self._made["copy"]
 
 
 def freeze(queue: QueueState, now_ms: int, first_match: int = 1, large: int = LARGE, apart: Array = NO_PAIRS) -> Frozen:
@@ -123,10 +121,7 @@ def _read(held: _Held) -> tuple[Snapshot, Array]:
         player_start=_starts(size, len(rows)),
         player=_copy(held.player, rows_at),
         facts={name: _copy(column, rows_at) for name, column in held.facts.items()},
-        traits={
-            name: tuple(_fixed(kept[row][1]) if row in kept else None for row in rows.tolist())
-            for name, kept in held.traits
-        },
+        traits={name: tuple(_fixed(kept.get(row, _NOTHING)[1]) for row in rows.tolist()) for name, kept in held.traits},
         active_population=held.active_population,
         first_match=held.first_match,
         forbidden=_rows_of(held.apart, slots, len(held.waits)),
