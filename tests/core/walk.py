@@ -19,7 +19,7 @@ Move = tuple[str, int, int]
 
 _KINDS = (
     *("crowd", "crowd", "wave", "wave", "wave", "accept", "accept", "accept_all", "decline", "tick", "tick"),
-    *("join", "leave", "seen", "late", "end", "restart", "open", "give_up", "keyed"),
+    *("join", "leave", "seen", "late", "end", "restart", "open", "give_up", "keyed", "audit"),
 )
 MOVES = st.lists(st.tuples(st.sampled_from(_KINDS), st.integers(0, 40), st.integers(0, 40)), min_size=5, max_size=40)
 
@@ -90,6 +90,8 @@ class Walk:
                 stage.do(cmd.Decline(proposal, _one(self._claimed(proposal), b)))
             case "end":
                 stage.do(cmd.EndMatch(_one(self.state.proposals_at, a)))
+            case "audit":
+                stage.do(cmd.NoteAction(f"key {a}", "end_match", f"m-{b:012}", "why not" if a else ""))
             case "restart":
                 stage.restart(a * 500)
             case "open":

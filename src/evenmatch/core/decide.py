@@ -39,6 +39,8 @@ def decide(state: State, command: cmd.Command, now_ms: int, *, keep_ms: int = 60
             return ready_check.decline(state, proposal, player, now_ms)
         case cmd.EndMatch(match):
             return _end_match(state, match, now_ms)
+        case cmd.NoteAction(who, action, subject, detail):
+            return Decision((ev.OperatorActed(now_ms, who, action, subject, detail),))
         case cmd.OpenQueue():
             return _open_queue(state, command, now_ms)
         case cmd.Resume():
