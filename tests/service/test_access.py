@@ -24,7 +24,7 @@ from evenmatch.storage.protocol import Journal
 from evenmatch.storage.sqlite import SqliteJournal
 
 from .callers import SPECS, bearer, key_in, settings_in, token, watch
-from .inside import app_over, living, memory_and_journal, until
+from .inside import FailingMemory, app_over, living, memory_and_journal, until
 
 ROLES: tuple[Role, ...] = ("reader", "backend", "operator")
 BOTH_WAYS = pytest.mark.parametrize("fast", [True, False], ids=["hot", "litestar"])
@@ -598,6 +598,29 @@ def test_what_an_operator_does_is_in_the_audit_and_in_the_journal_of_the_same_co
 
     journal: Journal = MemoryJournal() if stored == "memory" else SqliteJournal(tmp_path / "evenmatch.db")
     ask(tmp_path, look, journal)
+
+
+@pytest.mark.parametrize("failure", ["before", "after"])
+def test_an_action_and_its_note_are_durable_together_or_not_at_all(tmp_path: Path, failure: str) -> None:
+    backend, operator = key_in(tmp_path, "backend"), key_in(tmp_path, "operator")
+    journal = FailingMemory()
+
+    async def look(client: httpx.AsyncClient, _: App) -> tuple[int, int, int]:
+        match = (await played(client, backend))["match"]
+        journal.failures = [failure]  # nothing else is due: the next commit is the action's
+        refused = (await client.post(f"/v1/matches/{match}/end", headers=bearer(operator))).status_code
+        await until(lambda: client_is_ready(client), "readiness")
+        noted = (await client.get("/v1/audit", headers=bearer(operator))).json()["entries"]
+        again = await client.post(f"/v1/matches/{match}/end", headers=bearer(operator))
+        return refused, len(noted), again.status_code
+
+    refused, noted, again = ask(tmp_path, look, journal)
+    assert refused == 503
+    assert (noted, again) == ((0, 204) if failure == "before" else (1, 409))
+
+
+async def client_is_ready(client: httpx.AsyncClient) -> bool:
+    return (await client.get("/readyz")).status_code == 200
 
 
 def test_what_a_backend_does_is_not_in_the_audit(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import hashlib
 import hmac
+import io
 import json
 import math
 import time
@@ -322,6 +323,30 @@ def test_only_files_and_https_are_fetched(tmp_path: Path) -> None:
     for source in ("http://127.0.0.1:1/keys", "ftp://x/y"):
         with pytest.raises(OSError, match="No such file"):
             fetch(source)
+
+
+class _Page(io.BytesIO):
+    """An answer of the web, from an address."""
+
+    def __init__(self, content: bytes, address: str) -> None:
+        super().__init__(content)
+        self.address = address
+
+    def geturl(self) -> str:
+        return self.address
+
+
+def test_a_set_from_the_web_is_bounded_and_never_taken_from_an_unsafe_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = {
+        "https://keys.example/good": _Page(b"{}", "https://cdn.example/good"),
+        "https://keys.example/led-astray": _Page(b"{}", "http://cdn.example/good"),
+        "https://keys.example/large": _Page(b"x" * 2_000_000, "https://keys.example/large"),
+    }
+    monkeypatch.setattr("urllib.request.urlopen", lambda source, timeout: pages[source] if timeout < 60 else None)
+    assert fetch("https://keys.example/good") == b"{}"
+    for place, why in (("led-astray", "redirected"), ("large", "larger than")):
+        with pytest.raises(ValueError, match=why):
+            fetch(f"https://keys.example/{place}")
 
 
 # -- made here ---------------------------------------------------------------------------------------------------------

@@ -209,9 +209,10 @@ class Gate:
             caller = await self._caller(scope, right)
             if isinstance(caller, Answer):
                 return caller
-            refused = await self._refused(caller, right, named)
-            if refused is not None:
-                return refused
+            if caller.role == "player" or _RANK[caller.role] < right.least.value:
+                refused = await self._refused(caller, right, named)
+                if refused is not None:
+                    return refused
             scope["caller"] = caller
         scope["granted"] = True
         return None
@@ -219,14 +220,10 @@ class Gate:
     async def _caller(self, scope: Message, right: Right) -> Caller | Answer:
         self.keys.look()
         credential = _credential(scope)
+        if credential is None:
+            return self._nobody(scope, right)
         if isinstance(credential, Answer):
             return credential
-        if credential is None:
-            if not self.is_open:
-                return unauthenticated("send an API key or a player's token: Authorization: Bearer ...")
-            if right.least is Least.OPERATOR:
-                return unauthenticated("operators need a key also here: evenmatch keys add NAME --role operator")
-            return self._from_a_page(scope) or NOBODY
         if is_key(credential):
             key = self.keys.find(credential)
             if key is None:
@@ -239,11 +236,15 @@ class Gate:
                 return unauthenticated(f"the token does not count: {player.why}", bad=True)
             caller = Caller("player", player, player)
             rate = self.settings.player_rate
-        wait_s = self.buckets.wait_s(f"{caller.role}\0{caller.key or caller.name}", rate)
+        wait_s = self.buckets.wait_s(f"{caller.role}\0{caller.key or caller.name}", rate) if rate else 0.0
         return _too_many(rate, wait_s) if wait_s else caller
 
-    def _from_a_page(self, scope: Message) -> Answer | None:
-        """An open server answers its own machine, and no stranger's page in a browser there."""
+    def _nobody(self, scope: Message, right: Right) -> Caller | Answer:
+        """A caller without a credential. An open server answers its own machine, and no stranger's page there."""
+        if not self.is_open:
+            return unauthenticated("send an API key or a player's token: Authorization: Bearer ...")
+        if right.least is Least.OPERATOR:
+            return unauthenticated("operators need a key also here: evenmatch keys add NAME --role operator")
         for name, value in scope["headers"]:
             if name == b"origin":
                 origin = value.decode("latin-1").lower()
@@ -252,12 +253,11 @@ class Gate:
                     return problem(
                         WireReasons.FORBIDDEN.problem(f"pages of {origin[:100]} need EVENMATCH_CORS_ORIGINS, or a key")
                     )
-        return None
+        return NOBODY
 
     async def _refused(self, caller: Caller, right: Right, named: str) -> Answer | None:
+        """The answer to a player, or to a key of too low a role; None = a player may."""
         if caller.player is None:
-            if _RANK[caller.role] >= right.least.value:
-                return None
             return problem(
                 WireReasons.FORBIDDEN.problem(
                     f"this needs the role {right.least.name.lower()}; the key {caller.name!r} is a {caller.role}"

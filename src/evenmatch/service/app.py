@@ -9,7 +9,7 @@ import contextlib
 from evenmatch.settings import Settings
 
 from .access import Gate, close_of
-from .front import Front
+from .front import Front, dressed
 from .handlers import Answer, our_mistake
 from .hot import hot, respond
 from .matching import MatcherRoom
@@ -47,13 +47,12 @@ class App:
         if scope["type"] == "http":
             if scope["method"] == "HEAD":
                 scope, send = {**scope, "method": "GET"}, _without_body(send)
-            send = self.front.dressed(scope, send)
             answer = self.front.preflight(scope) or await self._quickly(scope, receive)
             if answer is not None:
                 self.runner.metrics.answered(scope["method"], answer.status)
-                await respond(send, answer)
+                await respond(send, answer, self.front.headers(scope))
             else:
-                await self._litestar(scope, receive, self._counted(scope["method"], send))  # type: ignore[arg-type]
+                await self._litestar(scope, receive, self._counted(scope, send))  # type: ignore[arg-type]
         elif scope["type"] == "websocket":
             await self._socket(scope, receive, send)
         elif scope["type"] == "lifespan":
@@ -70,10 +69,14 @@ class App:
         except Exception as error:
             return our_mistake(error)
 
-    def _counted(self, method: str, send: Send) -> Send:
+    def _counted(self, scope: Message, send: Send) -> Send:
+        """Count an answer of Litestar's, and dress it."""
+
         async def counted(message: Message) -> None:
             if message["type"] == "http.response.start":
-                self.runner.metrics.answered(method, message["status"])
+                self.runner.metrics.answered(scope["method"], message["status"])
+                more = self.front.headers(scope)
+                message = {**message, "headers": dressed(message.get("headers", ()), more)}
             await send(message)
 
         return counted

@@ -3,12 +3,13 @@
 An answer that brings one of these headers itself keeps its own.
 """
 
+from collections.abc import Iterable
 from typing import Final
 
 from evenmatch.settings import Settings
 
 from .handlers import Answer
-from .sockets import Message, Send
+from .sockets import Message
 
 Headers = tuple[tuple[bytes, bytes], ...]
 
@@ -23,6 +24,7 @@ _SAFE: Final[Headers] = (
     ),
 )
 _SAFE_API: Final[Headers] = (*_SAFE, (b"cache-control", b"no-store"))
+_OURS: Final = frozenset(name for name, _ in _SAFE_API) | {b"vary"}
 _EXPOSED: Final = b"Location, Retry-After, WWW-Authenticate"
 _MAY_SEND: Final = b"Authorization, Content-Type, Idempotency-Key"
 _METHODS: Final = b"GET, HEAD, POST, PUT, PATCH, DELETE"
@@ -35,20 +37,10 @@ class Front:
     def __init__(self, settings: Settings) -> None:
         self._origins = frozenset(origin.encode() for origin in settings.cors_origins)
 
-    def dressed(self, scope: Message, send: Send) -> Send:
-        """Send answers with the headers that they should have."""
-        more = _SAFE_API if scope["path"].startswith("/v1/") else _SAFE
-        if self._origins:
-            more += self._cors(scope)
-
-        async def dressed(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = list(message.get("headers", ()))
-                own = {name.lower() for name, _ in headers}
-                message = {**message, "headers": headers + [pair for pair in more if pair[0] not in own]}
-            await send(message)
-
-        return dressed
+    def headers(self, scope: Message) -> Headers:
+        """What the answer to a request wears besides its own headers."""
+        safe = _SAFE_API if scope["path"].startswith("/v1/") else _SAFE
+        return safe + self._cors(scope) if self._origins else safe
 
     def _cors(self, scope: Message) -> Headers:
         if b"*" in self._origins:
@@ -65,7 +57,7 @@ class Front:
     def preflight(self, scope: Message) -> Answer | None:
         """The answer to a browser that asks first whether a page may call; None = the request is no such question.
 
-        Whether it may stands in the headers that `dressed` adds, or does not add.
+        Whether it may stands in what `headers` adds, or does not add.
         """
         if scope["method"] != "OPTIONS" or _header(scope, b"access-control-request-method") is None:
             return None
@@ -77,6 +69,16 @@ class Front:
                 (b"access-control-max-age", str(_PREFLIGHT_S).encode()),
             ),
         )
+
+
+def dressed(own: Iterable[tuple[bytes, bytes]], more: Headers) -> list[tuple[bytes, bytes]]:
+    """An answer's own headers, and those it should wear as long as it does not bring them itself."""
+    headers = list(own)
+    for name, _ in headers:
+        if name in _OURS:
+            return headers + [pair for pair in more if pair[0] not in dict(headers)]
+    headers.extend(more)
+    return headers
 
 
 def _header(scope: Message, wanted: bytes) -> bytes | None:

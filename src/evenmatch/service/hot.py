@@ -55,12 +55,13 @@ def _key(scope: Message) -> str | None:
     return None
 
 
-async def respond(send: Send, answer: Answer) -> None:
-    """Send an answer."""
+async def respond(send: Send, answer: Answer, more: tuple[tuple[bytes, bytes], ...] = ()) -> None:
+    """Send an answer, with more headers than its own."""
     headers = [(b"content-length", str(len(answer.body)).encode())]
     if answer.body:
         headers.append((b"content-type", answer.media))
     headers.extend(answer.headers)
+    headers.extend(more)
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     await send({"type": "http.response.body", "body": answer.body})
 
