@@ -23,7 +23,7 @@ from evenmatch.service.routes import litestar_app
 from evenmatch.service.runner import Runner
 from evenmatch.service.sockets import Hub
 from evenmatch.service.wire import WireReasons
-from evenmatch.settings import PREFIX, Settings
+from evenmatch.settings import API_KEY, PREFIX, Settings
 from evenmatch.storage.memory import MemoryJournal
 
 ROOT: Final = Path(__file__).parent.parent
@@ -32,6 +32,8 @@ DOCS: Final = sorted(
 )
 ROOTS: Final = (ROOT, ROOT / "src" / "evenmatch")
 """Where a path in a document may begin, besides the document's own folder."""
+NESTED: Final = ("journal", "bench", "keys")
+"""Verbs that have verbs of their own."""
 EXAMPLES: Final = sorted((ROOT / "examples").glob("*.py"))
 
 _FENCE: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -128,7 +130,7 @@ def calls(path: Path) -> Iterator[tuple[list[str], list[str]]]:
         for verb, rest in _CALL.findall(code):
             words = [verb]
             nested = re.match(r" ([a-z]+)\b(?![./])", rest)
-            if nested and verb in ("journal", "bench"):
+            if nested and verb in NESTED:
                 words.append(nested[1])
             yield words, re.findall(r"(?<!\S)\[?(--[a-z][a-z0-9-]*)", rest)
 
@@ -148,7 +150,7 @@ def test_every_verb_and_flag_exists(path: Path) -> None:
 def test_every_verb_is_in_the_readme() -> None:
     told = [words for words, _ in calls(ROOT / "README.md")]
     for verb in app:
-        nested = [name for name in app[verb] if not name.startswith("-")] if verb in ("journal", "bench") else []
+        nested = [name for name in app[verb] if not name.startswith("-")] if verb in NESTED else []
         for words in [[verb, name] for name in nested] or [[verb]]:
             assert verb.startswith("-") or words in told, words
 
@@ -163,7 +165,8 @@ def test_every_make_verb_exists(path: Path) -> None:
 
 @every_document
 def test_every_variable_is_a_setting(path: Path) -> None:
-    known = {PREFIX + field.upper() for field in Settings.__struct_fields__} | {PREFIX + "TESTS"}
+    known = {PREFIX + field.upper() for field in Settings.__struct_fields__}
+    known |= {PREFIX + "TESTS", PREFIX + "PLAYER_SECRET_FILE", API_KEY}
     assert set(re.findall(rf"\b{PREFIX}[A-Z_]+\b", path.read_text("utf-8"))) <= known | {PREFIX}
 
 
@@ -171,7 +174,8 @@ def test_the_readme_has_every_setting_with_its_default() -> None:
     rows = re.findall(rf"^\| `({PREFIX}\w+)` \| (\S+) \|", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
     defaults = {PREFIX + name.upper(): getattr(Settings(), name) for name in Settings.__struct_fields__}
     assert dict(rows) == {
-        name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in defaults.items()
+        name: "none" if value in (None, "", ()) else f"{value:g}" if isinstance(value, float) else str(value)
+        for name, value in defaults.items()
     }
 
 

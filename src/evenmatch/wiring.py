@@ -4,20 +4,24 @@ import asyncio
 import errno
 import gc
 import logging
+import shlex
 import signal
 import socket
 import sys
 import threading
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import structlog
 import uvicorn
 
 from evenmatch import __version__
 from evenmatch.domain.queue import QueueSpec
-from evenmatch.errors import EvenmatchError
+from evenmatch.errors import ConfigError, EvenmatchError
 from evenmatch.numerics import threads
+from evenmatch.service.access import Gate, is_loopback
 from evenmatch.service.app import App
+from evenmatch.service.keys import KeyRing, keys_path
 from evenmatch.service.matching import MatcherRoom
 from evenmatch.service.runner import Runner
 from evenmatch.settings import Settings
@@ -37,12 +41,19 @@ class PortTaken(EvenmatchError):
     """Somebody else listens where the server should."""
 
 
+def first_key(settings: Settings) -> str:
+    """The command that makes the key which closes an open server."""
+    path = keys_path(settings)
+    file = "" if path == Path("evenmatch.keys") else f" --file {shlex.quote(str(path))}"
+    return f"keys add game --role backend{file}"
+
+
 def build_app(journal: Journal, specs: Iterable[QueueSpec], settings: Settings, *, fast: bool = True) -> App:
     """The application over a journal, recovered and with its queues open."""
     room = MatcherRoom()
     runner = Runner(journal, specs, settings, room.run)
     room.waved = runner.metrics.wave
-    return App(runner, room, settings, __version__, fast=fast)
+    return App(runner, room, settings, __version__, fast=fast, gate=Gate(runner, settings))
 
 
 def listen(settings: Settings) -> socket.socket:
@@ -67,9 +78,22 @@ def _hint(error: OSError) -> str:
     return "Choose an address of this machine with --host, and a port that may be used with --port"
 
 
-def serve(settings: Settings, specs: Iterable[QueueSpec], started: Callable[[str, list[QueueSpec]], None]) -> None:
-    """Run the server until it is told to stop; `started` is called with its URL and all its open queues."""
+def refuse_to_be_open(settings: Settings) -> None:
+    """Nobody but this machine may reach a server that asks for no key."""
+    guarded = KeyRing(keys_path(settings)).has_backend or settings.player_secret is not None or settings.player_jwks
+    if not guarded and not is_loopback(settings.host):
+        raise ConfigError(
+            f"will not listen on {settings.host}: without keys anybody there could play for anybody. "
+            f"Make one first: evenmatch {first_key(settings)}"
+        )
+
+
+def serve(
+    settings: Settings, specs: Iterable[QueueSpec], started: Callable[[str, list[QueueSpec], bool], None]
+) -> None:
+    """Run the server until it is told to stop; `started` hears its URL, all its open queues, and if it asks no key."""
     _log_to_stderr()
+    refuse_to_be_open(settings)
     listening = listen(settings)
     journal = SqliteJournal(settings.db)
     try:
@@ -102,7 +126,7 @@ def serve(settings: Settings, specs: Iterable[QueueSpec], started: Callable[[str
     app.runner.fatal = stale
     host, port = listening.getsockname()[:2]
     url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-    started(url, [queue.spec for queue in app.runner.engine.state.by_index])
+    started(url, [queue.spec for queue in app.runner.engine.state.by_index], app.gate.is_open)
     with asyncio.Runner(loop_factory=_loop) as runner:
         runner.run(server.serve(sockets=[listening]))
 

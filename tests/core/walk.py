@@ -19,7 +19,7 @@ Move = tuple[str, int, int]
 
 _KINDS = (
     *("crowd", "crowd", "wave", "wave", "wave", "accept", "accept", "accept_all", "decline", "tick", "tick"),
-    *("join", "leave", "seen", "late", "end", "restart", "open", "give_up", "keyed"),
+    *("join", "leave", "seen", "late", "end", "restart", "open", "give_up", "keyed", "audit"),
     *("confirm", "fail_start", "lose", "update", "mode", "cancel_ticket", "cancel_match", "lift", "block", "avoid"),
 )
 MOVES = st.lists(st.tuples(st.sampled_from(_KINDS), st.integers(0, 40), st.integers(0, 40)), min_size=5, max_size=40)
@@ -113,6 +113,8 @@ class Walk:
             case "avoid":
                 wanted = msgspec.structs.replace(request(a + 1, region="eu"), avoid=(b + 1, b + 2))
                 stage.do(cmd.Join(queue.name, wanted))
+            case "audit":
+                stage.do(cmd.NoteAction(f"key {a}", "end_match", f"m-{b:012}", "why not" if a else ""))
             case "restart":
                 stage.restart(a * 500)
             case "open":

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from evenmatch.core.hashing import state_hash
+from evenmatch.domain.events import OperatorActed
 from evenmatch.recovery import recover, verify
+from evenmatch.storage.protocol import Commit
 from evenmatch.storage.sqlite import SqliteJournal
 
 GOLDEN = sorted(Path(__file__).parent.glob("*.evm"))
@@ -30,3 +32,18 @@ def test_a_golden_journal_still_gives_its_hash(golden: Path, tmp_path: Path) -> 
         assert state_hash(recover(journal)) == expected
         assert journal.names_of([1]) == {1: "player 1"}
         assert journal.attributes_of(1) == {"region": "eu"}
+        assert journal.audit(0, 10) == []
+
+
+@pytest.mark.parametrize("golden", GOLDEN, ids=lambda path: path.stem)
+def test_an_older_journal_gets_an_audit_when_it_is_opened_to_be_written(golden: Path, tmp_path: Path) -> None:
+    path = tmp_path / golden.name
+    shutil.copy(golden, path)
+    with SqliteJournal(path, read_only=True) as journal:
+        assert journal.audit(0, 10) == []
+    with SqliteJournal(path) as journal:
+        action = OperatorActed(1, "ops (1a)", "end_match", "m-000000000001")
+        journal.append(Commit(journal.last + 1, 1, [action]))
+        told = {"at_ms": 1, "who": "ops (1a)", "action": "end_match", "subject": "m-000000000001", "detail": ""}
+        assert journal.audit(0, 10) == [(journal.last, told)]
+        assert journal.audit(journal.last, 10) == []

@@ -4,9 +4,11 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import Any, Protocol
 
 import httpx
+import msgspec
 
 from evenmatch.core.hashing import state_hash
 from evenmatch.domain.queue import QueueSpec
@@ -44,7 +46,9 @@ async def living(app: App) -> AsyncIterator[httpx.AsyncClient]:
 
 
 def app_over(journal: Journal, *specs: QueueSpec, fast: bool = True, settings: Settings = SETTINGS) -> App:
-    """The application over a journal."""
+    """The application over a journal; keys only where the settings name a file of them."""
+    if settings.keys == Settings().keys:
+        settings = msgspec.structs.replace(settings, keys=Path(__file__).with_name("no.keys"))
     return build_app(journal, specs, settings, fast=fast)
 
 

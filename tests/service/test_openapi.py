@@ -23,13 +23,15 @@ PATHS = {
     ("post", "/v1/proposals/{proposal}/accept"),
     ("post", "/v1/proposals/{proposal}/decline"),
     ("get", "/v1/matches/{match}"),
+    ("post", "/v1/matches/{match}/end"),
+    ("get", "/v1/audit"),
     ("get", "/v1/queues"),
     ("get", "/v1/queues/{queue}"),
     ("get", "/healthz"),
     ("get", "/readyz"),
     ("get", "/metrics"),
 }
-BODIES = {path for verb, path in PATHS if verb == "post" and "heartbeat" not in path}
+BODIES = {path for verb, path in PATHS if verb == "post" and not path.endswith(("/heartbeat", "/end"))}
 
 
 @pytest.fixture(scope="module")
@@ -191,7 +193,7 @@ def test_every_refusal_is_a_documented_problem(document: dict[str, Any]) -> None
         if not path.startswith("/v1"):
             continue
         statuses = set(operation["responses"])
-        assert {"500", "503"} <= statuses, f"{verb} {path}"
+        assert {"401", "403", "429", "500", "503"} <= statuses, f"{verb} {path}"
         if "{" in path:
             assert "404" in statuses, f"{verb} {path}"
         if "requestBody" in operation:
@@ -203,8 +205,15 @@ def test_every_refusal_is_a_documented_problem(document: dict[str, Any]) -> None
                     assert (int(status), problem["title"]) == known[problem["reason"]]
                     seen.add(problem["reason"])
     # Refusals of commands that HTTP does not offer, or that stand for any path, are the only ones left out.
-    internal = {"wave_closed", "match_over", "bad_spec", "bad_plan", "not_found", "method_not_allowed"}
+    internal = {"wave_closed", "bad_spec", "bad_plan", "not_found", "method_not_allowed"}
     assert set(known) - seen == internal
+
+
+def test_what_needs_a_key_says_so(document: dict[str, Any]) -> None:
+    assert document["components"]["securitySchemes"]["bearer"]["scheme"] == "bearer"
+    assert document["security"] == [{"bearer": []}]
+    free = {path for _, path, operation in operations(document) if operation.get("security") == []}
+    assert free == {"/healthz", "/readyz"}
 
 
 def test_the_idempotency_key_is_documented(document: dict[str, Any]) -> None:
@@ -234,5 +243,5 @@ def test_the_page_names_every_path_reason_and_close(fetched: dict[str, Any]) -> 
     for reason in (*Reasons, *WireReasons):
         assert f"id='reason-{reason.code}'" in page
         assert f"<code>{reason.code}</code>" in page
-    for code in ("1000", "1001", "1013", "4400", "4404", "4410"):
+    for code in ("1000", "1001", "1013", "4400", "4401", "4403", "4404", "4410"):
         assert f"<td>{code}" in page

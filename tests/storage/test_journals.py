@@ -19,6 +19,7 @@ from evenmatch.storage.sqlite import SqliteJournal
 
 EVENTS = st.one_of(
     st.builds(ev.Resumed, st.integers(0, 99), st.integers(0, 99)),
+    st.builds(ev.OperatorActed, st.integers(0, 99), *[st.text(max_size=3)] * 4),
     st.builds(ev.TicketsSeen, st.integers(0, 99), st.text(max_size=3), st.lists(st.integers(0, 9)).map(numbers)),
 )
 NAMES = st.text(max_size=4) | st.sampled_from(["anna", "Anna", "änna", "a\0b", "a", "1", "null", '"', "💡"])
@@ -140,6 +141,10 @@ class JournalMachine(RuleBasedStateMachine):
     def names(self, names: list[str], players: list[int]) -> None:
         self.both(lambda journal: journal.numbers_of([name for name in names if "\0" not in name]))
         self.both(lambda journal: journal.names_of(players))
+
+    @rule(after=st.integers(0, 30), limit=st.integers(0, 5))
+    def audit(self, after: int, limit: int) -> None:
+        self.both(lambda journal: journal.audit(after, limit))
 
     @rule(number=st.integers(0, 10))
     def records(self, number: int) -> None:

@@ -14,6 +14,7 @@ app = App(
     help_format="plaintext",
 )
 journal = App(name="journal", help="Look into a server's journal.")
+keys = App(name="keys", help="Make, list and revoke API keys.")
 bench = App(name="bench", help="Measure, side by side with a baseline in the same run.")
 
 # Named by string, so that `evenmatch --help` imports none of them.
@@ -37,6 +38,11 @@ app.command(
     name="rate",
     help="Rate the players of a file of results, and score the predictions.",
 )
+app.command(keys)
+keys.command("evenmatch.cli.keys:add", name="add", help="Make an API key and print it, once.")
+keys.command("evenmatch.cli.keys:show", name="list", help="List the API keys, without their secrets.")
+keys.command("evenmatch.cli.keys:revoke", name="revoke", help="Take an API key back.")
+app.command("evenmatch.cli.token:token", name="token", help="Print a player's token, for trying things out.")
 app.command(journal)
 journal.command("evenmatch.cli.journal:show", name="show", help="Print a journal's events, one a line.")
 journal.command(

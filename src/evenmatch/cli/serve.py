@@ -13,6 +13,7 @@ from rich.markup import escape
 
 from evenmatch import config, wiring
 from evenmatch.domain.queue import QueueSpec
+from evenmatch.service.keys import keys_path
 from evenmatch.settings import Settings, from_environment
 
 
@@ -40,10 +41,10 @@ def serve(
     given = {"db": db, "host": host, "port": port}
     settings = msgspec.structs.replace(settings, **{key: value for key, value in given.items() if value is not None})
     specs = config.builtin() if config_file is None else config.load(config_file)
-    wiring.serve(settings, specs, lambda url, opened: _greet(url, specs[0], opened, settings))
+    wiring.serve(settings, specs, lambda url, opened, is_open: _greet(url, specs[0], opened, settings, is_open))
 
 
-def _greet(url: str, queue: QueueSpec, opened: list[QueueSpec], settings: Settings) -> None:
+def _greet(url: str, queue: QueueSpec, opened: list[QueueSpec], settings: Settings, is_open: bool = True) -> None:
     console = Console(highlight=False, soft_wrap=True)
     console.print(f"[bold green]evenmatch[/] is at [bold]{escape(url)}[/]  (documentation: {escape(url)}/docs)")
     for spec in opened:
@@ -52,15 +53,24 @@ def _greet(url: str, queue: QueueSpec, opened: list[QueueSpec], settings: Settin
             f"  queue [cyan]{escape(spec.name)}[/]: {spec.format}, {escape(spec.matcher.name)}, "
             f"a wave every {spec.wave.every_s:g} s, {check}"
         )
-    console.print(f"  journal: {escape(str(settings.db))}\n")
-    console.print("Try it, in another terminal:")
+    console.print(f"  journal: {escape(str(settings.db))}")
+    if is_open:
+        console.print(
+            "  [yellow]open[/]: who reaches this port on this machine counts as the game's backend, without a key"
+        )
+        console.print(f"  (close it: {escape(_command())} {escape(wiring.first_key(settings))})\n")
+        console.print("Try it, in another terminal:")
+    else:
+        console.print(f"  keys: {escape(str(keys_path(settings)))}\n")
+        console.print("Try it, in another terminal, with -H 'Authorization: Bearer KEY' (a key, or a player's token):")
     attributes = ', "attributes": {' + ", ".join(f'"{name}": "1"' for name in queue.require_equal) + "}"
     for number in range(queue.format.seats if queue.format.seats <= 4 else 2):
         name, rating = ("ann", "ben", "cat", "dan")[number], (1520, 1480, 1500, 1510)[number]
         body = f'{{"players": [{{"id": "{name}", "rating": {rating}}}]{attributes if queue.require_equal else ""}}}'
         console.print(f"  [green]curl {escape(url)}/v1/queues/{queue.name}/tickets -d '{escape(body)}'[/]")
     console.print("and see them get their match over a WebSocket (--accept answers the ready check for them):")
-    console.print(f"  [green]{_command()} watch TICKET TICKET --accept --url {escape(url)}[/]\n")
+    key = "" if is_open else " --key KEY"
+    console.print(f"  [green]{_command()} watch TICKET TICKET --accept --url {escape(url)}{key}[/]\n")
 
 
 def _command() -> str:

@@ -1,6 +1,7 @@
 """evenmatch watch: follow tickets over their WebSockets, in a terminal."""
 
 import json
+import os
 import sys
 import threading
 import time
@@ -13,6 +14,9 @@ from rich.console import Console
 from rich.markup import escape
 from websockets.exceptions import ConnectionClosed, WebSocketException
 from websockets.sync.client import connect
+
+from evenmatch.errors import ConfigError
+from evenmatch.settings import API_KEY
 
 _COLOURS = {
     "queued": "cyan",
@@ -36,6 +40,7 @@ def watch(
     url: str = "http://127.0.0.1:8750",
     accept: bool = False,
     after: int = 0,
+    key: str | None = None,
 ) -> None:
     """Follow tickets until their story is over.
 
@@ -49,10 +54,16 @@ def watch(
         Accept proposals for all players of these tickets.
     after
         Leave out events up to this sequence.
+    key
+        An API key or a player's token. Default: EVENMATCH_API_KEY, where other users of the machine do not see it.
     """
+    credential = os.environ.get(API_KEY, "").strip() if key is None else key
+    if not credential.isascii() or not credential.isprintable():
+        raise ConfigError("the key cannot be one: it has characters that no key or token has")
+    headers = {"Authorization": f"Bearer {credential}"} if credential else {}
     failures: list[str] = []
     threads = [
-        threading.Thread(target=_follow, args=(url.rstrip("/"), ticket, accept, after, failures), daemon=True)
+        threading.Thread(target=_follow, args=(url.rstrip("/"), headers, ticket, accept, after, failures), daemon=True)
         for ticket in tickets
     ]
     for thread in threads:
@@ -67,20 +78,21 @@ def watch(
         raise SystemExit(2)
 
 
-def _follow(url: str, ticket: str, accept: bool, after: int, failures: list[str]) -> None:
+def _follow(url: str, headers: dict[str, str], ticket: str, accept: bool, after: int, failures: list[str]) -> None:
     """Print a ticket's events to the end, coming back with `after` when the server goes away for a while."""
     console = Console(highlight=False, soft_wrap=True)
     last, patience_until = after, 0.0
     while True:
         try:
-            with connect(f"ws{url.removeprefix('http')}/v1/tickets/{ticket}/events?after={last}") as socket:
+            address = f"ws{url.removeprefix('http')}/v1/tickets/{ticket}/events?after={last}"
+            with connect(address, additional_headers=headers) as socket:
                 patience_until = time.monotonic() + _PATIENCE_S
                 for text in socket:
                     event = json.loads(text)
                     last = event["sequence"]
                     console.print(_line(event))
                     if accept and event["type"] == "proposed":
-                        _accept_all(url, ticket, event["proposal"]["id"])
+                        _accept_all(url, headers, ticket, event["proposal"]["id"])
                 return
         except ConnectionClosed as closed:
             if closed.rcvd is not None and closed.rcvd.code not in _COME_BACK:
@@ -114,12 +126,13 @@ def _line(event: dict[str, Any]) -> str:
     return said
 
 
-def _accept_all(url: str, ticket: str, proposal: str) -> None:
-    with urllib.request.urlopen(f"{url}/v1/tickets/{ticket}", timeout=10) as answer:
+def _accept_all(url: str, headers: dict[str, str], ticket: str, proposal: str) -> None:
+    looking = urllib.request.Request(f"{url}/v1/tickets/{ticket}", headers=headers)
+    with urllib.request.urlopen(looking, timeout=10) as answer:
         players = [player["id"] for player in json.load(answer)["ticket"]["players"]]
     for player in players:
         body = json.dumps({"player": player}).encode()
-        request = urllib.request.Request(f"{url}/v1/proposals/{proposal}/accept", body, method="POST")
+        request = urllib.request.Request(f"{url}/v1/proposals/{proposal}/accept", body, headers, method="POST")
         try:
             urllib.request.urlopen(request, timeout=10).close()
         except urllib.error.HTTPError as refused:

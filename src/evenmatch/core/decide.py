@@ -65,6 +65,8 @@ def decide(
             return operating.lift_cooldown(state, player, queue, now_ms)
         case cmd.EndMatch(match):
             return _end_match(state, match, now_ms)
+        case cmd.NoteAction(who, action, subject, detail):
+            return Decision((ev.OperatorActed(now_ms, who, action, subject, detail),))
         case cmd.OpenQueue():
             return _open_queue(state, command, now_ms)
         case cmd.Resume():

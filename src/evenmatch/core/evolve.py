@@ -85,6 +85,8 @@ def evolve(state: State, event: ev.Event) -> None:
             _queue_opened(state, event)
         case ev.Resumed():
             _resumed(state, event)
+        case ev.OperatorActed():
+            pass  # a note: what the operator's command led to are events of their own
 
 
 def _queue_opened(state: State, event: ev.QueueOpened) -> None:

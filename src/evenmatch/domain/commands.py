@@ -143,6 +143,15 @@ class EndMatch(msgspec.Struct, frozen=True):
     match: int
 
 
+class NoteAction(msgspec.Struct, frozen=True):
+    """An operator did something; what it led to stands before it in the same commit."""
+
+    who: str
+    action: str
+    subject: str
+    detail: str = ""
+
+
 class Resume(msgspec.Struct, frozen=True):
     """The engine is back after a restart: deadlines move by the time it was away."""
 
@@ -167,5 +176,6 @@ Command: TypeAlias = (
     | CancelTicket
     | CancelMatch
     | LiftCooldown
+    | NoteAction
     | Resume
 )

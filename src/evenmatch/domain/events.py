@@ -255,6 +255,18 @@ class Resumed(msgspec.Struct, frozen=True, tag="resumed", eq=False):
     downtime_ms: int
 
 
+class OperatorActed(msgspec.Struct, frozen=True, tag="operator_acted", eq=False):
+    """An operator did something. The state is as the events before it left it; the audit's read table keeps it."""
+
+    at_ms: int
+    who: str
+    """The key that was used: its name and id."""
+    action: str
+    subject: str
+    """An id, such as m-000000000001; a player by number, for names can be erased."""
+    detail: str = ""
+
+
 Event: TypeAlias = (
     QueueOpened
     | TicketsJoined
@@ -275,4 +287,5 @@ Event: TypeAlias = (
     | Forgotten
     | KeysForgotten
     | Resumed
+    | OperatorActed
 )

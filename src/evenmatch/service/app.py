@@ -1,28 +1,42 @@
-"""The server as one ASGI application: hot paths, sockets and lifespan here, everything else by Litestar."""
+"""The server as one ASGI application: hot paths, sockets and lifespan here, everything else by Litestar.
+
+Every request passes the gate first (`access`), and every answer is dressed on its way out (`front`).
+"""
 
 import asyncio
 import contextlib
 
 from evenmatch.settings import Settings
 
-from .handlers import our_mistake
+from .access import Gate, close_of
+from .front import Front, dressed
+from .handlers import Answer, our_mistake
 from .hot import hot, respond
 from .matching import MatcherRoom
 from .routes import litestar_app
 from .runner import Runner
-from .sockets import Hub, Message, Receive, Send
+from .sockets import Hub, Message, Receive, Send, turn_away
 
 
 class App:
     """One server over one runner."""
 
     def __init__(
-        self, runner: Runner, room: MatcherRoom, settings: Settings, version: str, *, fast: bool = True
+        self,
+        runner: Runner,
+        room: MatcherRoom,
+        settings: Settings,
+        version: str,
+        *,
+        fast: bool = True,
+        gate: Gate | None = None,
     ) -> None:
         self.runner = runner
         self.room = room
         self.settings = settings
         self.hub = Hub(runner)
+        self.gate = Gate(runner, settings) if gate is None else gate
+        self.front = Front(settings)
         self.fast = fast
         """Answer the hot paths ahead of Litestar."""
         self._litestar = litestar_app(runner, self.hub, settings, version)
@@ -33,25 +47,36 @@ class App:
         if scope["type"] == "http":
             if scope["method"] == "HEAD":
                 scope, send = {**scope, "method": "GET"}, _without_body(send)
-            answering = hot(self.runner, self.settings, scope, receive) if self.fast else None
-            if answering is not None:
-                try:
-                    answer = await answering
-                except Exception as error:
-                    answer = our_mistake(error)
+            answer = self.front.preflight(scope) or await self._quickly(scope, receive)
+            if answer is not None:
                 self.runner.metrics.answered(scope["method"], answer.status)
-                await respond(send, answer)
+                await respond(send, answer, self.front.headers(scope))
             else:
-                await self._litestar(scope, receive, self._counted(scope["method"], send))  # type: ignore[arg-type]
+                await self._litestar(scope, receive, self._counted(scope, send))  # type: ignore[arg-type]
         elif scope["type"] == "websocket":
             await self._socket(scope, receive, send)
         elif scope["type"] == "lifespan":
             await self._lifespan(receive, send)
 
-    def _counted(self, method: str, send: Send) -> Send:
+    async def _quickly(self, scope: Message, receive: Receive) -> Answer | None:
+        """The answer to a request that is refused, or that comes on a hot path; None = Litestar's to answer."""
+        try:
+            refused = await self.gate.admit(scope)
+            if refused is not None or not self.fast or "granted" not in scope:
+                return refused
+            answering = hot(self.runner, self.settings, scope, receive)
+            return None if answering is None else await answering
+        except Exception as error:
+            return our_mistake(error)
+
+    def _counted(self, scope: Message, send: Send) -> Send:
+        """Count an answer of Litestar's, and dress it."""
+
         async def counted(message: Message) -> None:
             if message["type"] == "http.response.start":
-                self.runner.metrics.answered(method, message["status"])
+                self.runner.metrics.answered(scope["method"], message["status"])
+                more = self.front.headers(scope)
+                message = {**message, "headers": dressed(message.get("headers", ()), more)}
             await send(message)
 
         return counted
@@ -60,6 +85,10 @@ class App:
         path: str = scope["path"]
         parts = path.split("/")
         if len(parts) == 5 and parts[:3] == ["", "v1", "tickets"] and parts[4] == "events":
+            refused = await self.gate.admit(scope)
+            if refused is not None:
+                await turn_away(*close_of(refused), receive, send)
+                return
             await self.hub.serve(parts[3], scope.get("query_string", b""), receive, send)
         else:
             await receive()

@@ -99,4 +99,17 @@ EXAMPLES: Final[dict[str, Any]] = {
     "match": {"match": _MATCH},
     "queue": {"queue": _QUEUE},
     "queues": {"queues": [_QUEUE]},
+    "audit": {
+        "entries": [
+            {
+                "sequence": 812,
+                "at_ms": 1790000009000,
+                "who": "night shift (4f1c09aa)",
+                "action": "end_match",
+                "subject": "m-000000000001",
+                "detail": "",
+            }
+        ],
+        "after": 812,
+    },
 }

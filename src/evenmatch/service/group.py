@@ -94,6 +94,8 @@ class Group:
                 if order.player is not None:
                     number = self.runner.directory.known([order.player]).get(order.player, 0)
                 step = self.take(self.runner.engine.step(order.make(number), self.now_ms))
+                if order.audit is not None and step.refusal is None:
+                    self.take(self.runner.engine.step(order.audit, self.now_ms))
                 self._answers.append((order, step.refusal))
             case WaveOrder():
                 if order.engine is self.runner.engine:

@@ -93,14 +93,16 @@ def _fresh(number: int, queue: str, joined_ms: int, entry: JoinEntry) -> TicketV
     )
 
 
-async def join(runner: Runner, queue: str, body: TicketBody | wire.Problem, key: str | None) -> Answer:
+async def join(
+    runner: Runner, queue: str, body: TicketBody | wire.Problem, key: str | None, player: str | None = None
+) -> Answer:
     """POST /v1/queues/{queue}/tickets"""
     if isinstance(body, wire.Problem):
         return problem(body)
     busy = _busy(runner)
     if busy is not None:
         return busy
-    digest = 0 if key is None else wire.key_digest(queue, key)
+    digest = 0 if key is None else wire.key_digest(queue, key, player=player)
     if isinstance(digest, wire.Problem):
         return problem(digest)
     entry = wire.entry_of(body, digest)
@@ -154,15 +156,24 @@ async def join_batch(
     return Answer(200, _encode(BatchAnswer(outcomes)))
 
 
-async def _command(runner: Runner, make: Callable[[int], cmd.Command], player: str | None = None) -> Answer | None:
-    """Carry out a command; None = granted."""
+async def _command(
+    runner: Runner,
+    make: Callable[[int], cmd.Command],
+    player: str | None = None,
+    audit: cmd.NoteAction | None = None,
+) -> Answer | None:
+    """Carry out a command, and note it as an operator's in the same commit; None = granted."""
     busy = _busy(runner)
     if busy is not None:
         return busy
     reply = runner.reply()
-    runner.put(CommandOrder(make, player, reply))
+    runner.put(CommandOrder(make, player, reply, audit))
     answer: Refusal | Unavailable | None = await reply
     return None if answer is None else problem(wire.problem_of(answer))
+
+
+command = _command
+"""The same, for handlers that stand in other files."""
 
 
 def _unknown(reason: Reasons, kind: str, name: str) -> Answer:

@@ -10,7 +10,8 @@ from typing import Final
 
 from evenmatch.settings import Settings
 
-from . import handlers, wire
+from . import handlers, own, wire
+from .access import caller_of
 from .handlers import Answer
 from .runner import Runner
 from .sockets import Message, Receive, Send
@@ -54,12 +55,13 @@ def _key(scope: Message) -> str | None:
     return None
 
 
-async def respond(send: Send, answer: Answer) -> None:
-    """Send an answer."""
+async def respond(send: Send, answer: Answer, more: tuple[tuple[bytes, bytes], ...] = ()) -> None:
+    """Send an answer, with more headers than its own."""
     headers = [(b"content-length", str(len(answer.body)).encode())]
     if answer.body:
         headers.append((b"content-type", answer.media))
     headers.extend(answer.headers)
+    headers.extend(more)
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
     await send({"type": "http.response.body", "body": answer.body})
 
@@ -94,7 +96,9 @@ async def _join(runner: Runner, queue: str, scope: Message, receive: Receive, mo
     body = await read_body(scope, receive, most)
     if isinstance(body, Answer):
         return body
-    return await handlers.join(runner, queue, wire.read_ticket(body), _key(scope))
+    caller = caller_of(scope)
+    ticket = own.read_ticket(body, caller)
+    return await handlers.join(runner, queue, ticket, _key(scope), None if caller is None else caller.player)
 
 
 async def _batch(runner: Runner, queue: str, scope: Message, receive: Receive, settings: Settings) -> Answer:
@@ -108,4 +112,5 @@ async def _answer(runner: Runner, proposal: str, accept: bool, scope: Message, r
     body = await read_body(scope, receive, most)
     if isinstance(body, Answer):
         return body
-    return await handlers.answer_proposal(runner, proposal, wire.read_player(body), accept)
+    player = own.read_player(body, caller_of(scope))
+    return await handlers.answer_proposal(runner, proposal, player, accept)

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from evenmatch.core.engine import Engine
-from evenmatch.domain.commands import Command
+from evenmatch.domain.commands import Command, NoteAction
 from evenmatch.domain.refusals import Refusal
 
 from .bodies import TicketBody
@@ -51,12 +51,21 @@ class JoinOrder:
 
 
 class CommandOrder:
-    """A command; `make` builds it in the engine thread, given the number of the player it names (0 = unknown)."""
+    """A command; `make` builds it in the engine thread, given the number of the player it names (0 = unknown).
 
-    __slots__ = ("make", "player", "reply")
+    If it is granted, `audit` is noted in the same commit.
+    """
 
-    def __init__(self, make: Callable[[int], Command], player: str | None, reply: "Reply | None") -> None:
-        self.make, self.player, self.reply = make, player, reply
+    __slots__ = ("audit", "make", "player", "reply")
+
+    def __init__(
+        self,
+        make: Callable[[int], Command],
+        player: str | None,
+        reply: "Reply | None",
+        audit: NoteAction | None = None,
+    ) -> None:
+        self.make, self.player, self.reply, self.audit = make, player, reply, audit
 
 
 class WaveOrder:

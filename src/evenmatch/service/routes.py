@@ -12,17 +12,24 @@ from litestar.datastructures import ResponseHeader
 from litestar.enums import MediaType
 from litestar.exceptions import HTTPException
 from litestar.openapi import OpenAPIConfig, ResponseSpec
-from litestar.openapi.spec import Example, License, Tag
-from litestar.params import Body, HeaderParameter, Parameter
+from litestar.openapi.spec import Components, Example, License, SecurityScheme, Tag
+from litestar.params import Body
 
 from evenmatch.domain.refusals import Reasons
 from evenmatch.settings import Settings
 
-from . import handlers, wire
+from . import handlers, own, wire
+from .access import caller_of
 from .bodies import BatchBody, PlayerAnswerBody, TicketBody
 from .docs_page import docs_page
-from .examples import EXAMPLES, problem_example
-from .handlers import Answer, BatchAnswer, TicketAnswer
+from .documented import Key, MatchId, ProposalId, QueueName, TicketId
+from .documented import document as _document
+from .documented import granted as _granted
+from .documented import problems as _problems
+from .documented import response as _response
+from .examples import EXAMPLES
+from .handlers import BatchAnswer, TicketAnswer
+from .routes_operators import operator_routes
 from .runner import Runner
 from .sockets import Hub
 from .views import MatchView, QueueView
@@ -55,6 +62,13 @@ class AnswerAnswer(msgspec.Struct, frozen=True):
     answer: str
 
 
+_BEARER = SecurityScheme(
+    type="http",
+    scheme="bearer",
+    description="An API key (evenmatch keys add) or a player's token (JWT). An open server on loopback needs none.",
+)
+
+
 class _Unread(Request[Any, Any, Any]):
     """A request whose body is left to `wire`, which is strict, and reads it the same way for the thin front.
 
@@ -70,74 +84,6 @@ class _Unread(Request[Any, Any, Any]):
         return TicketBody([]) if path.endswith("/tickets") else PlayerAnswerBody("")
 
 
-def _response(answer: Answer) -> Response[Any]:
-    return Response(
-        content=answer.body if answer.body else None,
-        status_code=answer.status,
-        media_type=answer.media.decode(),
-        headers={name.decode(): value.decode() for name, value in answer.headers},
-    )
-
-
-def _document(app: Litestar) -> dict[str, Any]:
-    """The OpenAPI document, without what Litestar adds and this server never sends: its own 400s, a body with a 204."""
-    document = app.openapi_schema.to_schema()
-    for path, item in document["paths"].items():
-        for operation in item.values() if path.startswith("/v1/") else ():
-            responses = operation["responses"]
-            responses.get("204", {}).pop("content", None)
-            for status in [status for status in responses if status >= "400"]:
-                if "application/problem+json" not in responses[status]["content"]:
-                    del responses[status]
-    return document
-
-
-_ALWAYS = (WireReasons.BUSY, WireReasons.STOPPING, WireReasons.JOURNAL_UNAVAILABLE, WireReasons.INTERNAL_ERROR)
-"""What any route may answer."""
-
-
-def _problems(*reasons: Reasons | WireReasons) -> dict[int, ResponseSpec]:
-    """The documented refusals of a route, an example each."""
-    by_status: dict[int, list[Reasons | WireReasons]] = {}
-    for reason in (*reasons, *_ALWAYS):
-        by_status.setdefault(reason.value[0], []).append(reason)
-    return {
-        status: ResponseSpec(
-            data_container=wire.Problem,
-            description=" / ".join(reason.code for reason in found),
-            media_type="application/problem+json",
-            generate_examples=False,
-            examples=[Example(summary=reason.code, value=problem_example(reason)) for reason in found],
-        )
-        for status, found in by_status.items()
-    }
-
-
-def _granted(status: int, shape: Any, description: str, example: Any) -> dict[int, ResponseSpec]:
-    return {
-        status: ResponseSpec(
-            data_container=shape,
-            description=description,
-            generate_examples=False,
-            examples=[Example(summary="example", value=example)],
-        )
-    }
-
-
-Key = Annotated[
-    str | None,
-    HeaderParameter(
-        name="Idempotency-Key",
-        required=False,
-        description="Makes a repeat safe: the same key and body within a day is answered as the first time was.",
-    ),
-]
-QueueName = Annotated[str, Parameter(description="The queue's name", examples=[Example(value="duel")])]
-TicketId = Annotated[str, Parameter(description="The ticket's id", examples=[Example(value="t-000000000001")])]
-ProposalId = Annotated[str, Parameter(description="The proposal's id", examples=[Example(value="p-000000000001")])]
-MatchId = Annotated[str, Parameter(description="The match's id", examples=[Example(value="m-000000000001")])]
-
-
 def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> Litestar:
     """The Litestar application over a runner."""
 
@@ -149,6 +95,7 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
         | _problems(
             WireReasons.MALFORMED,
             WireReasons.BAD_KEY,
+            WireReasons.RATING_NOT_YOURS,
             Reasons.UNKNOWN_QUEUE,
             Reasons.ALREADY_WAITING,
             Reasons.KEY_REUSED,
@@ -174,7 +121,10 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
         key: Key = None,
     ) -> Response[Any]:
         """A party (one player or more) enters a queue. Answered once the ticket is durable."""
-        return _response(await handlers.join(runner, queue, wire.read_ticket(await request.body()), key))
+        caller = caller_of(request.scope)
+        ticket = own.read_ticket(await request.body(), caller)
+        player = None if caller is None else caller.player
+        return _response(await handlers.join(runner, queue, ticket, key, player))
 
     @post(
         "/v1/queues/{queue:str}/tickets:batch",
@@ -251,7 +201,7 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
         request: Request[Any, Any, Any],
     ) -> Response[Any]:
         """A player takes part. When the last one accepts, the match is made."""
-        player = wire.read_player(await request.body())
+        player = own.read_player(await request.body(), caller_of(request.scope))
         return _response(await handlers.answer_proposal(runner, proposal, player, True))
 
     @post(
@@ -267,7 +217,7 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
         request: Request[Any, Any, Any],
     ) -> Response[Any]:
         """A player does not take part: the player's ticket is cancelled, all others wait again as before."""
-        player = wire.read_player(await request.body())
+        player = own.read_player(await request.body(), caller_of(request.scope))
         return _response(await handlers.answer_proposal(runner, proposal, player, False))
 
     @get(
@@ -351,7 +301,9 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
             metrics,
             openapi,
             docs,
+            *operator_routes(runner),
         ],
+        before_request=_granted_only,
         exception_handlers={HTTPException: _http_problem, Exception: _our_mistake},
         request_class=_Unread,
         request_max_body_size=settings.body_max_bytes,
@@ -366,12 +318,24 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
                 Tag("proposals", "Suggested matches that await their ready check"),
                 Tag("matches", "Matches that were made"),
                 Tag("queues", "Where tickets wait"),
+                Tag("operators", "What needs an operator's key"),
                 Tag("operations", "For those who run the server"),
             ],
+            components=Components(security_schemes={"bearer": _BEARER}),
+            security=[{"bearer": []}],
             path="/litestar-openapi",
         ),
         logging_config=None,
         debug=False,
+    )
+
+
+def _granted_only(request: Request[Any, Any, Any]) -> Response[Any] | None:
+    """A route that the table of rights does not name is not there for anybody."""
+    if "granted" in request.scope or request.method == "OPTIONS":
+        return None
+    return _response(
+        handlers.problem(WireReasons.NOT_FOUND.problem(f"there is nothing at {request.url.path}; see /docs"))
     )
 
 

@@ -6,8 +6,8 @@ with `after=`, and never holds up anyone else. An open socket is a heartbeat for
 command, several times in the queue's `heartbeat_s`. When the last one of a ticket is closed by its client, contact is
 lost until the ticket is heard of again: who lets a ready check lapse meanwhile is treated more mildly.
 
-Closes: 1000 the story is over, 1001 the server stops, 1013 too slow or too busy, 4400 malformed `after`, 4404 unknown
-ticket, 4410 `after` is older than what is kept.
+Closes: 1000 the story is over, 1001 the server stops, 1013 too slow or too busy, 4400 malformed `after`, 4401 no
+credential that counts, 4403 not this caller's, 4404 unknown ticket, 4410 `after` is older than what is kept.
 """
 
 import asyncio
@@ -187,6 +187,13 @@ async def _tell(send: Send, message: messages.Told, gone: "asyncio.Future[None]"
 async def _close(send: Send, code: int, reason: str) -> None:
     with contextlib.suppress(Exception):  # the client may have left already
         await send({"type": "websocket.close", "code": code, "reason": reason})
+
+
+async def turn_away(code: int, reason: str, receive: Receive, send: Send) -> None:
+    """Close a socket that may not come in: after the handshake, so that the client hears why."""
+    await receive()  # websocket.connect
+    await send({"type": "websocket.accept"})
+    await _close(send, code, reason)
 
 
 async def _until_gone(receive: Receive) -> None:

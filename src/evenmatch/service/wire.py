@@ -42,11 +42,16 @@ class WireReasons(Enum):
 
     MALFORMED = (400, "The request cannot be read")
     BAD_KEY = (400, "The Idempotency-Key cannot be used")
+    UNAUTHENTICATED = (401, "A key or token is needed, or this one does not count")
+    FORBIDDEN = (403, "This caller may not do that")
+    NOT_YOURS = (403, "A player may act only for itself")
+    RATING_NOT_YOURS = (403, "A player does not say its own rating")
     NOT_FOUND = (404, "There is nothing at this path")
     METHOD_NOT_ALLOWED = (405, "This path knows other methods")
     TOO_LARGE = (413, "The request is too large")
     BAD_PLAYER_ID = (422, "A player's id cannot be used")
     BAD_ATTRIBUTES = (422, "The attributes cannot be used")
+    TOO_MANY_REQUESTS = (429, "This caller asks more often than it may")
     INTERNAL_ERROR = (500, "The server made a mistake")
     BUSY = (503, "The server has too much to do")
     JOURNAL_UNAVAILABLE = (503, "The journal cannot be written")
@@ -154,20 +159,22 @@ def read_batch(body: bytes, most: int) -> list[TicketBody | Problem] | Problem:
     return tickets
 
 
-def key_digest(queue: str, key: str, place: int | None = None) -> int | Problem:
-    """128 bits for an idempotency key (of one ticket of a batch); 0 = there is none."""
+def key_digest(queue: str, key: str, place: int | None = None, player: str | None = None) -> int | Problem:
+    """128 bits for an idempotency key (of one ticket of a batch, or of a player's own); 0 = there is none."""
     if not key:
         return WireReasons.BAD_KEY.problem("Idempotency-Key is empty: give it a value, or leave the header out")
     if len(key) > KEY_MAX or not key.isascii() or not key.isprintable():
         return WireReasons.BAD_KEY.problem(f"use 1 to {KEY_MAX} printable ASCII characters")
     text = f"{queue}\0{key}" if place is None else f"{queue}\0{key}\0{place}"
-    return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=16).digest()) or 1
+    if player is not None:  # a player's keys are its own: nobody can take them away
+        text += f"\0\0{player}"
+    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()) or 1
 
 
 def entry_of(body: TicketBody, key: int) -> JoinEntry | Problem:
     """What the engine is asked, if names and attributes are usable."""
     for player in body.players:
-        wrong = _bad_id(player.id)
+        wrong = bad_player_id(player.id)
         if wrong is not None:
             return WireReasons.BAD_PLAYER_ID.problem(wrong)
     if body.attributes:
@@ -180,7 +187,8 @@ def entry_of(body: TicketBody, key: int) -> JoinEntry | Problem:
     return JoinEntry(body, key, fingerprint)
 
 
-def _bad_id(name: str) -> str | None:
+def bad_player_id(name: str) -> str | None:
+    """What is wrong with a player's id, and what would be right; None = nothing."""
     if name.isascii() and name.isprintable() and 0 < len(name) <= PLAYER_ID_MAX:
         return None
     if not name:

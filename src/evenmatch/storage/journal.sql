@@ -51,6 +51,12 @@ CREATE TABLE matches (
     body  TEXT NOT NULL
 ) STRICT;
 
+-- What operators did: the events operator_acted, by their sequence, for reading.
+CREATE TABLE IF NOT EXISTS audit (
+    sequence INTEGER PRIMARY KEY,
+    body     TEXT NOT NULL
+) STRICT;
+
 -- The owner's number; a commit whose owner has another is turned away.
 CREATE TABLE owner (
     only  INTEGER PRIMARY KEY CHECK (only = 1),

@@ -24,6 +24,7 @@ class MemoryStore:
         self.attributes: dict[int, dict[str, Any]] = {}
         self.tickets: dict[int, dict[str, Any]] = {}
         self.matches: dict[int, dict[str, Any]] = {}
+        self.audit: dict[int, dict[str, Any]] = {}
 
 
 class MemoryJournal:
@@ -72,6 +73,7 @@ class MemoryJournal:
         store.attributes.update(commit.attributes)
         store.tickets.update(commit.tickets)
         store.matches.update(commit.matches)
+        store.audit.update(commit.actions())
 
     def read(self, after: int) -> Iterator[tuple[int, Event]]:
         """Every event after a sequence, with its own."""
@@ -141,6 +143,10 @@ class MemoryJournal:
     def finished_match(self, match: int) -> dict[str, Any] | None:
         """The record of a match that has left the state."""
         return self.store.matches.get(match)
+
+    def audit(self, after: int, limit: int) -> list[tuple[int, dict[str, Any]]]:
+        """Operators' actions after a sequence, oldest first."""
+        return [row for row in self.store.audit.items() if row[0] > after][:limit]
 
     def close(self) -> None:
         """Nothing to let go of."""

@@ -4,7 +4,7 @@
 - `append` checks the fence: an owner that has been replaced cannot write (I9).
 - Events speak of players by number. Their names, and the attributes of tickets, live in side tables and are written in
   the same commit as the events that need them; a name can be erased without touching an event.
-- Finished tickets and matches are written to read tables when they leave the state.
+- Finished tickets and matches are written to read tables when they leave the state; so are operators' actions, at once.
 """
 
 from collections.abc import Iterable, Iterator
@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from evenmatch.domain.events import Event
+from evenmatch.domain.events import Event, OperatorActed
 
 
 class Commit(msgspec.Struct, frozen=True, eq=False):
@@ -34,6 +34,14 @@ class Commit(msgspec.Struct, frozen=True, eq=False):
     def last_sequence(self) -> int:
         """The sequence of its last event."""
         return self.first_sequence + len(self.events) - 1
+
+    def actions(self) -> list[tuple[int, dict[str, Any]]]:
+        """sequence, record: operators' actions among the events, for the audit."""
+        return [
+            (sequence, {name: getattr(event, name) for name in OperatorActed.__struct_fields__})
+            for sequence, event in enumerate(self.events, self.first_sequence)
+            if isinstance(event, OperatorActed)
+        ]
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
@@ -94,6 +102,9 @@ class Journal(Protocol):
 
     def finished_match(self, match: int) -> dict[str, Any] | None:
         """The record of a match that has left the state."""
+
+    def audit(self, after: int, limit: int) -> list[tuple[int, dict[str, Any]]]:
+        """Operators' actions after a sequence, oldest first, each with its own."""
 
     def close(self) -> None:
         """Let go of the journal."""

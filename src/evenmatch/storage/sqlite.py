@@ -22,6 +22,7 @@ import msgspec
 from evenmatch.domain.events import Event
 from evenmatch.errors import JournalDamaged, JournalError, JournalForeign, JournalNewer
 
+from .audit import AUDIT_TABLE, audited
 from .codec import SCHEMA, decode_events, encode_events
 from .files import check_file, take_lock
 from .memory import CHECKPOINTS_KEPT
@@ -84,6 +85,7 @@ class SqliteJournal:
             self._check_tail()
             db.execute("PRAGMA journal_mode = WAL")
             db.execute("PRAGMA synchronous = FULL")
+            db.execute(AUDIT_TABLE)
             if schema < SCHEMA:
                 db.execute(f"PRAGMA user_version = {SCHEMA}")  # an older evenmatch could not read what we add
             db.execute("UPDATE owner SET fence = fence + 1")
@@ -145,6 +147,7 @@ class SqliteJournal:
                 ("INSERT OR REPLACE INTO attributes", commit.attributes),
                 ("INSERT OR REPLACE INTO tickets", commit.tickets),
                 ("INSERT OR REPLACE INTO matches", commit.matches),
+                ("INSERT INTO audit", commit.actions()),
             ):
                 if rows:
                     db.execute(
@@ -274,6 +277,10 @@ class SqliteJournal:
     def finished_match(self, match: int) -> dict[str, Any] | None:
         """The record of a match that has left the state."""
         return self._record("SELECT body FROM matches WHERE match = ?", match)
+
+    def audit(self, after: int, limit: int) -> list[tuple[int, dict[str, Any]]]:
+        """Operators' actions after a sequence, oldest first."""
+        return audited(self._db, self.path, after, limit)
 
     def _record(self, sql: str, number: int) -> dict[str, Any] | None:
         with said_clearly(self.path):

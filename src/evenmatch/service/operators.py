@@ -1,0 +1,80 @@
+"""What operators ask for, and how it is noted: an action of theirs and its entry in the audit are one commit."""
+
+import msgspec
+
+from evenmatch.domain import commands as cmd
+from evenmatch.domain.ids import MATCH_PREFIX, number_of
+from evenmatch.domain.refusals import Reasons, Refusal
+
+from . import wire
+from .access import Caller
+from .handlers import Answer, command, problem
+from .mailbox import Unavailable
+from .runner import Runner
+
+AUDIT_MOST = 1_000
+"""Entries in one answer."""
+_SEQUENCE_MOST = 2**63 - 1
+
+
+class AuditEntry(msgspec.Struct, frozen=True):
+    """One thing that an operator did."""
+
+    sequence: int
+    """Of its event in the journal."""
+    at_ms: int
+    who: str
+    """The key's name and id."""
+    action: str
+    subject: str
+    detail: str
+
+
+class AuditAnswer(msgspec.Struct, frozen=True):
+    """A stretch of the audit, oldest first."""
+
+    entries: list[AuditEntry]
+    after: int
+    """Go on from here."""
+
+
+def noted(caller: Caller | None, action: str, subject: str, detail: str = "") -> cmd.NoteAction | None:
+    """The entry for an action, if it is an operator who acts."""
+    if caller is None or caller.role != "operator":
+        return None
+    return cmd.NoteAction(caller.who, action, subject, detail)
+
+
+async def end_match(runner: Runner, match: str, caller: Caller | None) -> Answer:
+    """POST /v1/matches/{id}/end"""
+    number = number_of(MATCH_PREFIX, match)
+    if number is None:
+        return problem(wire.problem_of(Refusal(Reasons.UNKNOWN_MATCH, f"no match is called {match!r}")))
+    refused = await command(runner, lambda _: cmd.EndMatch(number), audit=noted(caller, "end_match", match))
+    return refused or Answer(204)
+
+
+async def audit(runner: Runner, after: str | None, limit: str | None) -> Answer:
+    """GET /v1/audit"""
+    start = _whole("after", after, 0, 0, _SEQUENCE_MOST)
+    most = _whole("limit", limit, 100, 1, AUDIT_MOST)
+    if isinstance(start, wire.Problem):
+        return problem(start)
+    if isinstance(most, wire.Problem):
+        return problem(most)
+    if runner.full():
+        return problem(wire.STOPPING if runner.stopping else wire.BUSY)
+    found = await runner.ask(lambda views, _: views.journal.audit(start, most))
+    if isinstance(found, Unavailable):
+        return problem(wire.problem_of(found))
+    entries = [AuditEntry(sequence, **record) for sequence, record in found]
+    last = entries[-1].sequence if entries else start
+    return Answer(200, msgspec.json.encode({"entries": entries, "after": last}))
+
+
+def _whole(name: str, text: str | None, default: int, least: int, most: int) -> int | wire.Problem:
+    if text is None:
+        return default
+    if text.isascii() and text.isdigit() and len(text) <= 19 and least <= int(text) <= most:
+        return int(text)
+    return wire.WireReasons.MALFORMED.problem(f"{name} must be a whole number from {least} to {most}")
