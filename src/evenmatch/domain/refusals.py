@@ -30,6 +30,7 @@ class Reasons(Enum):
     NOT_A_MEMBER = (403, "This player is not part of that proposal")
     PROPOSAL_OVER = (410, "This proposal is over")
     TICKET_GONE = (410, "This ticket is no longer in the queue")
+    NOT_IN_TICKET = (422, "A player is not part of that ticket")
     EMPTY_PARTY = (422, "A ticket needs at least one player")
     PARTY_TOO_LARGE = (422, "The party is larger than a team")
     PLAYER_TWICE = (422, "A player stands in the party twice")

@@ -114,6 +114,15 @@ RIGHTS: Final[dict[tuple[str, str], Right]] = {
     ("POST", "/v1/proposals/{proposal}/decline"): Right(Least.BACKEND, Players.IN_BODY),
     ("GET", "/v1/matches/{match}"): Right(Least.READER, Players.IN_MATCH),
     ("POST", "/v1/matches/{match}/end"): Right(Least.BACKEND),
+    ("PATCH", "/v1/tickets/{ticket}"): Right(Least.BACKEND, Players.IN_TICKET),
+    ("POST", "/v1/tickets/{ticket}/cancel"): Right(Least.OPERATOR),
+    ("POST", "/v1/matches/{match}/started"): Right(Least.BACKEND),
+    ("POST", "/v1/matches/{match}/failed"): Right(Least.BACKEND),
+    ("POST", "/v1/matches/{match}/cancel"): Right(Least.OPERATOR),
+    ("GET", "/v1/players/{player}"): Right(Least.READER, Players.AS_NAMED),
+    ("PUT", "/v1/players/{player}/blocks"): Right(Least.BACKEND, Players.AS_NAMED),
+    ("DELETE", "/v1/players/{player}/cooldowns"): Right(Least.OPERATOR),
+    ("PUT", "/v1/queues/{queue}/mode"): Right(Least.OPERATOR),
     ("GET", "/v1/audit"): Right(Least.OPERATOR),
 }
 """Method (WS = a WebSocket) and path -> who may. A braced part stands for anything; a bond to a ticket, match or player

@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from evenmatch.domain.queue import Mode
 from evenmatch.domain.ticket import RATING_DEFAULT
 
 
@@ -59,6 +60,47 @@ class TicketBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=Fal
 
     players: list[Player]
     attributes: dict[str, str | int | float | bool] = {}
+    avoid: list[str] | msgspec.UnsetType = msgspec.UNSET
+    """Players whom this party does not want to meet this time."""
+
+
+class PlayerChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a player of a waiting ticket brings from now on; what is left out stays as it is."""
+
+    id: str
+    rating: float | msgspec.UnsetType = msgspec.UNSET
+    ping_ms: float | msgspec.UnsetType | None = msgspec.UNSET
+    ratings: dict[str, float] | msgspec.UnsetType = msgspec.UNSET
+    profile: dict[str, float | str] | msgspec.UnsetType = msgspec.UNSET
+    region: str | msgspec.UnsetType | None = msgspec.UNSET
+    vetoed_maps: list[str] | msgspec.UnsetType = msgspec.UNSET
+    roles: list[str] | msgspec.UnsetType = msgspec.UNSET
+
+
+class TicketChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What changes of a waiting ticket."""
+
+    players: list[PlayerChange] = []
+    attributes: dict[str, str | int | float | bool] | None = None
+
+
+class BlocksBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Whom a player never wants to meet."""
+
+    players: list[str]
+
+
+class WhyBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Why something is done, in words."""
+
+    why: str = ""
+
+
+class ModeBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Whether a queue runs."""
+
+    mode: Mode
+    why: str = ""
 
 
 class BatchBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

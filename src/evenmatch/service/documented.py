@@ -97,4 +97,5 @@ Key = Annotated[
 QueueName = Annotated[str, Parameter(description="The queue's name", examples=[Example(value="duel")])]
 TicketId = Annotated[str, Parameter(description="The ticket's id", examples=[Example(value="t-000000000001")])]
 ProposalId = Annotated[str, Parameter(description="The proposal's id", examples=[Example(value="p-000000000001")])]
+PlayerId = Annotated[str, Parameter(description="The player's id", examples=[Example(value="ann")])]
 MatchId = Annotated[str, Parameter(description="The match's id", examples=[Example(value="m-000000000001")])]

@@ -36,6 +36,7 @@ _MATCH: Final[dict[str, Any]] = {
             "tickets": [{"id": "t-000000000002", "players": [{"id": "ben", "rating": 1480.0, "ping_ms": None}]}],
         },
     ],
+    "standing": "over",
     "quality": 0.885,
     "cost": 1600.0,
 }
@@ -55,6 +56,7 @@ _QUEUE: Final[dict[str, Any]] = {
         "dropped": 0,
     },
     "version": 1,
+    "mode": "open",
     "spec": {
         "name": "duel",
         "format": {"teams": 2, "size": 1},
@@ -99,6 +101,18 @@ EXAMPLES: Final[dict[str, Any]] = {
     "match": {"match": _MATCH},
     "queue": {"queue": _QUEUE},
     "queues": {"queues": [_QUEUE]},
+    "change": {"players": [{"id": "ann", "ping_ms": 24}]},
+    "why": {"why": "no server was free"},
+    "mode": {"mode": "paused", "why": "the game is being patched"},
+    "blocks": {"players": ["ben", "cat"]},
+    "a_player": {
+        "player": {
+            "id": "ann",
+            "tickets": ["t-000000000001"],
+            "cooldowns": [{"queue": "ranked", "until_ms": 1790000060000, "offences": 1, "cause": "declined"}],
+            "blocks": ["ben", "cat"],
+        }
+    },
     "audit": {
         "entries": [
             {

@@ -15,7 +15,7 @@ from evenmatch.domain.ticket import Member, TicketRequest
 from evenmatch.errors import JournalError
 
 from .bodies import facts_and_traits
-from .mailbox import CommandOrder, Joined, JoinEntry, JoinOrder, Order, Question, Unavailable, WaveOrder
+from .mailbox import CommandOrder, Joined, JoinEntry, JoinOrder, NamedOrder, Order, Question, Unavailable, WaveOrder
 
 if TYPE_CHECKING:
     from .runner import Runner
@@ -54,7 +54,14 @@ def _request(entry: JoinEntry, numbers: dict[str, int]) -> TicketRequest:
     for player in entry.body.players:
         ping_ms = math.nan if player.ping_ms is None else player.ping_ms
         members.append(Member(numbers[player.id], player.rating, ping_ms, *facts_and_traits(player)))
-    return TicketRequest(tuple(members), entry.body.attributes, entry.key, entry.fingerprint)
+    avoid = tuple([numbers[name] for name in entry.body.avoid]) if entry.body.avoid else ()
+    return TicketRequest(tuple(members), entry.body.attributes, entry.key, entry.fingerprint, avoid)
+
+
+def _named(entry: JoinEntry) -> list[str]:
+    """All whom a ticket names: its players, and those it avoids."""
+    names = [player.id for player in entry.body.players]
+    return [*names, *entry.body.avoid] if entry.body.avoid else names
 
 
 class Group:
@@ -93,9 +100,12 @@ class Group:
                 number = 0
                 if order.player is not None:
                     number = self.runner.directory.known([order.player]).get(order.player, 0)
-                step = self.take(self.runner.engine.step(order.make(number), self.now_ms))
-                if order.audit is not None and step.refusal is None:
-                    self.take(self.runner.engine.step(order.audit, self.now_ms))
+                self._answers.append((order, self._command(order, order.make(number))))
+            case NamedOrder():
+                numbers = self.runner.directory.numbers(list(order.names))
+                step = self.take(self.runner.engine.step(order.make(numbers), self.now_ms))
+                if step.refusal is None:
+                    self.joined_players += numbers.values()
                 self._answers.append((order, step.refusal))
             case WaveOrder():
                 if order.engine is self.runner.engine:
@@ -103,12 +113,24 @@ class Group:
                     if rest is not None:
                         self.rest.append(WaveOrder(rest, order.engine))
 
+    def _command(self, order: CommandOrder, command: cmd.Command | Refusal) -> Refusal | None:
+        if isinstance(command, Refusal):
+            return command
+        step = self.take(self.runner.engine.step(command, self.now_ms))
+        if step.refusal is not None:
+            return step.refusal
+        if order.audit is not None:
+            self.take(self.runner.engine.step(order.audit, self.now_ms))
+        if order.attributes is not None and isinstance(command, cmd.UpdateTicket):
+            self.attributes.append((command.ticket, order.attributes))
+        return None
+
     def _join(self, orders: list[JoinOrder]) -> None:
         engine, queue = self.runner.engine, orders[0].queue
         entries = [entry for order in orders for entry in order.entries]
         requests: tuple[TicketRequest, ...] = ()
         if queue in engine.state.queues:
-            numbers = self.runner.directory.numbers([player.id for entry in entries for player in entry.body.players])
+            numbers = self.runner.directory.numbers([name for entry in entries for name in _named(entry)])
             requests = tuple([_request(entry, numbers) for entry in entries])
         step = self.take(engine.step(cmd.JoinMany(queue, requests), self.now_ms))
         if step.refusal is not None:
@@ -117,6 +139,7 @@ class Group:
         for event in step.events:
             if isinstance(event, TicketsJoined):
                 self.joined_players += event.player.tolist()
+                self.joined_players += event.avoid[:, 1].tolist()
         keys = engine.state.keys
         place = 0
         for order in orders:

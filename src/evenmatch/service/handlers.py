@@ -61,8 +61,9 @@ _encode = msgspec.json.Encoder().encode
 def problem(content: wire.Problem) -> Answer:
     """A "no"."""
     headers: tuple[tuple[bytes, bytes], ...] = ()
-    if content.status == 503:
-        headers = ((b"retry-after", str(wire.RETRY_AFTER_S).encode()),)
+    wait_s = content.retry_after_s or (wire.RETRY_AFTER_S if content.status == 503 else 0)
+    if wait_s:
+        headers = ((b"retry-after", str(wait_s).encode()),)
     return Answer(content.status, _encode(content), PROBLEM, headers)
 
 
@@ -158,16 +159,17 @@ async def join_batch(
 
 async def _command(
     runner: Runner,
-    make: Callable[[int], cmd.Command],
+    make: Callable[[int], cmd.Command | Refusal],
     player: str | None = None,
     audit: cmd.NoteAction | None = None,
+    attributes: dict[str, Any] | None = None,
 ) -> Answer | None:
     """Carry out a command, and note it as an operator's in the same commit; None = granted."""
     busy = _busy(runner)
     if busy is not None:
         return busy
     reply = runner.reply()
-    runner.put(CommandOrder(make, player, reply, audit))
+    runner.put(CommandOrder(make, player, reply, audit, attributes))
     answer: Refusal | Unavailable | None = await reply
     return None if answer is None else problem(wire.problem_of(answer))
 

@@ -53,19 +53,32 @@ class JoinOrder:
 class CommandOrder:
     """A command; `make` builds it in the engine thread, given the number of the player it names (0 = unknown).
 
-    If it is granted, `audit` is noted in the same commit.
+    If it is granted, `audit` is noted in the same commit, and a ticket's new `attributes` are kept.
     """
 
-    __slots__ = ("audit", "make", "player", "reply")
+    __slots__ = ("attributes", "audit", "make", "player", "reply")
 
     def __init__(
         self,
-        make: Callable[[int], Command],
+        make: Callable[[int], Command | Refusal],
         player: str | None,
         reply: "Reply | None",
         audit: NoteAction | None = None,
+        attributes: dict[str, Any] | None = None,
     ) -> None:
         self.make, self.player, self.reply, self.audit = make, player, reply, audit
+        self.attributes = attributes
+
+
+class NamedOrder:
+    """A command that names players who may never have been seen; `make` is given all their numbers."""
+
+    __slots__ = ("make", "names", "reply")
+
+    def __init__(
+        self, make: Callable[[dict[str, int]], Command], names: tuple[str, ...], reply: "Reply | None"
+    ) -> None:
+        self.make, self.names, self.reply = make, names, reply
 
 
 class WaveOrder:
@@ -88,4 +101,4 @@ class Question:
 
 
 Reply: TypeAlias = "asyncio.Future[Any]"
-Order: TypeAlias = JoinOrder | CommandOrder | WaveOrder | Question
+Order: TypeAlias = JoinOrder | CommandOrder | NamedOrder | WaveOrder | Question

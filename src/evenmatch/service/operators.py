@@ -3,17 +3,20 @@
 import msgspec
 
 from evenmatch.domain import commands as cmd
-from evenmatch.domain.ids import MATCH_PREFIX, number_of
+from evenmatch.domain.ids import MATCH_PREFIX, TICKET_PREFIX, number_of
 from evenmatch.domain.refusals import Reasons, Refusal
 
 from . import wire
 from .access import Caller
+from .bodies import ModeBody, WhyBody
 from .handlers import Answer, command, problem
 from .mailbox import Unavailable
 from .runner import Runner
 
 AUDIT_MOST = 1_000
 """Entries in one answer."""
+WHY_MOST = 1_000
+"""Characters of a reason that are kept."""
 _SEQUENCE_MOST = 2**63 - 1
 
 
@@ -52,6 +55,41 @@ async def end_match(runner: Runner, match: str, caller: Caller | None) -> Answer
         return problem(wire.problem_of(Refusal(Reasons.UNKNOWN_MATCH, f"no match is called {match!r}")))
     refused = await command(runner, lambda _: cmd.EndMatch(number), audit=noted(caller, "end_match", match))
     return refused or Answer(204)
+
+
+async def cancel(
+    runner: Runner, name: str, why: WhyBody | wire.Problem, caller: Caller | None, *, match: bool
+) -> Answer:
+    """POST /v1/tickets/{id}/cancel and /v1/matches/{id}/cancel"""
+    if isinstance(why, wire.Problem):
+        return problem(why)
+    number = number_of(MATCH_PREFIX if match else TICKET_PREFIX, name)
+    if number is None:
+        reason, kind = (Reasons.UNKNOWN_MATCH, "match") if match else (Reasons.UNKNOWN_TICKET, "ticket")
+        return problem(wire.problem_of(Refusal(reason, f"no {kind} is called {name[:128]!r}")))
+    order = cmd.CancelMatch(number) if match else cmd.CancelTicket(number)
+    entry = noted(caller, "cancel_match" if match else "cancel_ticket", name, why.why[:WHY_MOST])
+    return await command(runner, lambda _: order, audit=entry) or Answer(204)
+
+
+async def set_mode(runner: Runner, queue: str, body: ModeBody | wire.Problem, caller: Caller | None) -> Answer:
+    """PUT /v1/queues/{queue}/mode"""
+    if isinstance(body, wire.Problem):
+        return problem(body)
+    entry = noted(caller, f"set_mode {body.mode}", queue, body.why[:WHY_MOST])
+    return await command(runner, lambda _: cmd.SetMode(queue, body.mode), audit=entry) or Answer(204)
+
+
+async def lift_cooldown(runner: Runner, player: str, queue: str | None, caller: Caller | None) -> Answer:
+    """DELETE /v1/players/{id}/cooldowns"""
+
+    def lift(number: int) -> cmd.LiftCooldown | Refusal:
+        if not number:
+            return Refusal(Reasons.UNKNOWN_PLAYER, f"nobody called {player[:128]!r} was ever seen here")
+        return cmd.LiftCooldown(number, queue or "")
+
+    entry = noted(caller, "lift_cooldown", player, queue or "")
+    return await command(runner, lift, player, entry) or Answer(204)
 
 
 async def audit(runner: Runner, after: str | None, limit: str | None) -> Answer:

@@ -4,7 +4,7 @@ The hot paths among them are usually answered by `hot` before Litestar sees them
 handlers, serve where `hot` is not in front, and are what the documentation is made from.
 """
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import msgspec
 from litestar import Litestar, Request, Response, delete, get, post
@@ -15,12 +15,13 @@ from litestar.openapi import OpenAPIConfig, ResponseSpec
 from litestar.openapi.spec import Components, Example, License, SecurityScheme, Tag
 from litestar.params import Body
 
+from evenmatch.domain.queue import Mode
 from evenmatch.domain.refusals import Reasons
 from evenmatch.settings import Settings
 
 from . import handlers, own, wire
 from .access import caller_of
-from .bodies import BatchBody, PlayerAnswerBody, TicketBody
+from .bodies import BatchBody, BlocksBody, ModeBody, PlayerAnswerBody, TicketBody, TicketChange, WhyBody
 from .docs_page import docs_page
 from .documented import Key, MatchId, ProposalId, QueueName, TicketId
 from .documented import document as _document
@@ -30,6 +31,7 @@ from .documented import response as _response
 from .examples import EXAMPLES
 from .handlers import BatchAnswer, TicketAnswer
 from .routes_operators import operator_routes
+from .routes_play import play_routes
 from .runner import Runner
 from .sockets import Hub
 from .views import MatchView, QueueView
@@ -69,6 +71,17 @@ _BEARER = SecurityScheme(
 )
 
 
+_BODIES: Final[dict[str, Any]] = {
+    "tickets": TicketBody([]),
+    "tickets:batch": BatchBody([]),
+    "blocks": BlocksBody([]),
+    "mode": ModeBody(Mode.OPEN),
+    "cancel": WhyBody(),
+    "failed": WhyBody(),
+}
+"""The last part of a path -> an empty body of its kind."""
+
+
 class _Unread(Request[Any, Any, Any]):
     """A request whose body is left to `wire`, which is strict, and reads it the same way for the thin front.
 
@@ -78,10 +91,10 @@ class _Unread(Request[Any, Any, Any]):
 
     async def json(self) -> Any:
         """An empty body of the kind that the route declares."""
-        path = self.url.path.rstrip("/")
-        if path.endswith(":batch"):
-            return BatchBody([])
-        return TicketBody([]) if path.endswith("/tickets") else PlayerAnswerBody("")
+        last = self.url.path.rstrip("/").rsplit("/", 1)[-1]
+        if self.method == "PATCH":
+            return TicketChange()
+        return _BODIES.get(last, PlayerAnswerBody(""))
 
 
 def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> Litestar:
@@ -97,6 +110,8 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
             WireReasons.BAD_KEY,
             WireReasons.RATING_NOT_YOURS,
             Reasons.UNKNOWN_QUEUE,
+            Reasons.COOLING_DOWN,
+            Reasons.QUEUE_DRAINING,
             Reasons.ALREADY_WAITING,
             Reasons.KEY_REUSED,
             WireReasons.TOO_LARGE,
@@ -302,6 +317,7 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
             openapi,
             docs,
             *operator_routes(runner),
+            *play_routes(runner),
         ],
         before_request=_granted_only,
         exception_handlers={HTTPException: _http_problem, Exception: _our_mistake},
@@ -317,6 +333,7 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
                 Tag("tickets", "One party's wish to play in one queue"),
                 Tag("proposals", "Suggested matches that await their ready check"),
                 Tag("matches", "Matches that were made"),
+                Tag("players", "What is known of players"),
                 Tag("queues", "Where tickets wait"),
                 Tag("operators", "What needs an operator's key"),
                 Tag("operations", "For those who run the server"),

@@ -10,7 +10,7 @@ import math
 import re
 import unicodedata
 from enum import Enum
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -24,6 +24,8 @@ ATTRIBUTES_MAX: Final = 32
 ATTRIBUTE_NAME_MAX: Final = 64
 ATTRIBUTE_VALUE_MAX: Final = 256
 KEY_MAX: Final = 255
+AVOID_MAX: Final = 100
+Body = TypeVar("Body")
 RETRY_AFTER_S: Final = 1
 
 
@@ -35,6 +37,8 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
     status: int
     detail: str
     reason: str
+    retry_after_s: int = 0
+    """After so many seconds it may be granted; left out where that is not a matter of time."""
 
 
 class WireReasons(Enum):
@@ -79,7 +83,7 @@ def problem_of(answer: Refusal | Unavailable) -> Problem:
         title = WireReasons[answer.reason.upper()].value[1]
         return Problem(problem_type(answer.reason), title, answer.status, answer.detail, answer.reason)
     reason = answer.reason
-    return Problem(problem_type(reason.code), reason.title, reason.status, answer.detail, reason.code)
+    return Problem(problem_type(reason.code), reason.title, reason.status, answer.detail, reason.code, answer.retry_s)
 
 
 BUSY: Final = WireReasons.BUSY.problem(
@@ -110,6 +114,9 @@ _KNOWN_FIELDS: Final = (
     "roles",
     "tickets",
     "player",
+    "avoid",
+    "mode",
+    "why",
 )
 
 
@@ -129,6 +136,14 @@ def read_ticket(body: bytes) -> TicketBody | Problem:
     """A ticket's body."""
     try:
         return _ticket_decoder.decode(body)
+    except _UNREADABLE as error:
+        return malformed(error, body)
+
+
+def read(kind: type[Body], body: bytes) -> Body | Problem:
+    """A body of a kind that is not read often; an empty one counts as {}."""
+    try:
+        return msgspec.json.decode(body or b"{}", type=kind)
     except _UNREADABLE as error:
         return malformed(error, body)
 
@@ -178,9 +193,16 @@ def entry_of(body: TicketBody, key: int) -> JoinEntry | Problem:
         if wrong is not None:
             return WireReasons.BAD_PLAYER_ID.problem(wrong)
     if body.attributes:
-        wrong = _bad_attributes(body.attributes)
+        wrong = bad_attributes(body.attributes)
         if wrong is not None:
             return WireReasons.BAD_ATTRIBUTES.problem(wrong)
+    if body.avoid:
+        if len(body.avoid) > AVOID_MAX:
+            return WireReasons.MALFORMED.problem(f"avoid names {len(body.avoid)} players: use at most {AVOID_MAX}")
+        for name in body.avoid:
+            wrong = bad_player_id(name)
+            if wrong is not None:
+                return WireReasons.BAD_PLAYER_ID.problem(f"avoid: {wrong}")
     fingerprint = 0
     if key:
         fingerprint = int.from_bytes(hashlib.blake2b(_encode(body), digest_size=8).digest()) >> 1
@@ -200,7 +222,8 @@ def bad_player_id(name: str) -> str | None:
     return None
 
 
-def _bad_attributes(attributes: dict[str, Any]) -> str | None:
+def bad_attributes(attributes: dict[str, Any]) -> str | None:
+    """What is wrong with attributes, and what would be right; None = nothing."""
     if len(attributes) > ATTRIBUTES_MAX:
         return f"{len(attributes)} attributes: use at most {ATTRIBUTES_MAX}"
     for name, value in attributes.items():
