@@ -240,6 +240,24 @@ def test_another_secret_under_a_known_id_is_refused(tmp_path: Path) -> None:
     assert ask(tmp_path, look) == [200, 200, 401]
 
 
+@pytest.mark.parametrize("path", ["/v1/tickets//events", "/v1/queues/duel/events", "/v1/tickets/x/events/", "/nope"])
+def test_a_socket_elsewhere_comes_to_nothing(tmp_path: Path, path: str) -> None:
+    async def look(_: httpx.AsyncClient, app: App) -> Any:
+        incoming: asyncio.Queue[Any] = asyncio.Queue()
+        said: list[Any] = []
+
+        async def hear(message: Any) -> None:
+            said.append(message)
+
+        incoming.put_nowait({"type": "websocket.connect"})
+        headers = [(b"authorization", f"Bearer {token('ann')}".encode())]
+        scope = {"type": "websocket", "path": path, "query_string": b"", "headers": headers}
+        await app(scope, incoming.get, hear)
+        return said[-1]["code"]
+
+    assert ask(tmp_path, look) == 4404
+
+
 def test_a_browser_may_send_its_token_in_the_query_of_a_socket_only(tmp_path: Path) -> None:
     key = key_in(tmp_path, "backend")
 
