@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from evenmatch import config
-from evenmatch.service.access import RIGHTS, Gate, is_loopback, right_of
+from evenmatch.service.access import RIGHTS, Caller, Gate, Least, Players, Right, is_loopback, right_of
 from evenmatch.service.app import App
 from evenmatch.service.keys import KeyRing, Role, keys_path, revoke
 from evenmatch.service.rates import Buckets
@@ -357,6 +357,16 @@ def test_what_nobody_knows_is_unknown_to_a_player_too(tmp_path: Path) -> None:
         return [(await client.get(path, headers=bearer(token("ann")))).status_code for path in paths]
 
     assert ask(tmp_path, look) == [404] * 4
+
+
+def test_a_path_that_names_a_player_is_that_players(tmp_path: Path) -> None:
+    right = Right(Least.READER, Players.AS_NAMED)
+
+    async def look(_: httpx.AsyncClient, app: App) -> list[int | None]:
+        answers = [await app.gate._refused(Caller("player", "ann", "ann"), right, name) for name in ("ann", "ben", "")]
+        return [None if answer is None else answer.status for answer in answers]
+
+    assert ask(tmp_path, look) == [None, 403, 403]
 
 
 # -- the open server ---------------------------------------------------------------------------------------------------
