@@ -131,6 +131,7 @@ _UNTOLD = {
     "returned_previous",
     "player",  # of an answer: see below
     "more",  # where nobody misses the wave it makes no difference
+    *("who", "action", "subject", "detail"),  # of an operator's action: the audit keeps them
 }
 """Fields that the state does not keep, or that cannot be changed without breaking the event."""
 

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from evenmatch import config
-from evenmatch.service.access import RIGHTS, Gate, is_loopback, right_of
+from evenmatch.service.access import RIGHTS, Caller, Gate, Least, Players, Right, is_loopback, right_of
 from evenmatch.service.app import App
 from evenmatch.service.keys import KeyRing, Role, keys_path, revoke
 from evenmatch.service.rates import Buckets
@@ -240,6 +240,24 @@ def test_another_secret_under_a_known_id_is_refused(tmp_path: Path) -> None:
     assert ask(tmp_path, look) == [200, 200, 401]
 
 
+@pytest.mark.parametrize("path", ["/v1/tickets//events", "/v1/queues/duel/events", "/v1/tickets/x/events/", "/nope"])
+def test_a_socket_elsewhere_comes_to_nothing(tmp_path: Path, path: str) -> None:
+    async def look(_: httpx.AsyncClient, app: App) -> Any:
+        incoming: asyncio.Queue[Any] = asyncio.Queue()
+        said: list[Any] = []
+
+        async def hear(message: Any) -> None:
+            said.append(message)
+
+        incoming.put_nowait({"type": "websocket.connect"})
+        headers = [(b"authorization", f"Bearer {token('ann')}".encode())]
+        scope = {"type": "websocket", "path": path, "query_string": b"", "headers": headers}
+        await app(scope, incoming.get, hear)
+        return said[-1]["code"]
+
+    assert ask(tmp_path, look) == 4404
+
+
 def test_a_browser_may_send_its_token_in_the_query_of_a_socket_only(tmp_path: Path) -> None:
     key = key_in(tmp_path, "backend")
 
@@ -339,6 +357,16 @@ def test_what_nobody_knows_is_unknown_to_a_player_too(tmp_path: Path) -> None:
         return [(await client.get(path, headers=bearer(token("ann")))).status_code for path in paths]
 
     assert ask(tmp_path, look) == [404] * 4
+
+
+def test_a_path_that_names_a_player_is_that_players(tmp_path: Path) -> None:
+    right = Right(Least.READER, Players.AS_NAMED)
+
+    async def look(_: httpx.AsyncClient, app: App) -> list[int | None]:
+        answers = [await app.gate._refused(Caller("player", "ann", "ann"), right, name) for name in ("ann", "ben", "")]
+        return [None if answer is None else answer.status for answer in answers]
+
+    assert ask(tmp_path, look) == [None, 403, 403]
 
 
 # -- the open server ---------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import pytest
 
 from evenmatch.domain.queue import QueueSpec
 from evenmatch.domain.refusals import Reasons
+from evenmatch.service.access import RIGHTS
 from evenmatch.service.wire import WireReasons
 from evenmatch.storage.memory import MemoryJournal
 
@@ -240,6 +241,8 @@ def test_the_page_names_every_path_reason_and_close(fetched: dict[str, Any]) -> 
     page = fetched["page"]
     for _, path in PATHS:
         assert f"<code>{path}</code>" in page
+    for method, path in RIGHTS:
+        assert f"<code>{method} {path}</code>" in page
     for reason in (*Reasons, *WireReasons):
         assert f"id='reason-{reason.code}'" in page
         assert f"<code>{reason.code}</code>" in page

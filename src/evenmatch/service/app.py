@@ -84,11 +84,10 @@ class App:
     async def _socket(self, scope: Message, receive: Receive, send: Send) -> None:
         path: str = scope["path"]
         parts = path.split("/")
-        if len(parts) == 5 and parts[:3] == ["", "v1", "tickets"] and parts[4] == "events":
-            refused = await self.gate.admit(scope)
-            if refused is not None:
-                await turn_away(*close_of(refused), receive, send)
-                return
+        refused = await self.gate.admit(scope)
+        if refused is not None:
+            await turn_away(*close_of(refused), receive, send)
+        elif "granted" in scope and len(parts) == 5 and parts[:3] == ["", "v1", "tickets"] and parts[4] == "events":
             await self.hub.serve(parts[3], scope.get("query_string", b""), receive, send)
         else:
             await receive()

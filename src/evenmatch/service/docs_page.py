@@ -9,6 +9,7 @@ import msgspec
 
 from evenmatch.domain.refusals import Reasons
 
+from .access import RIGHTS, Least, Players
 from .wire import WireReasons
 
 _STYLE: Final = """
@@ -62,7 +63,7 @@ def _page(document: bytes) -> str:
         f"<h1>{html.escape(info['title'])} <small>{html.escape(info['version'])}</small></h1>",
         f"<p>{html.escape(info['description'])} As a document: <a href=/openapi.json>/openapi.json</a>.</p><nav>",
         *(f"<a href='#{tag['name']}'>{tag['name']}</a>" for tag in schema["tags"]),
-        "<a href='#socket'>WebSocket</a><a href='#reasons'>reasons</a></nav>",
+        "<a href='#socket'>WebSocket</a><a href='#rights'>rights</a><a href='#reasons'>reasons</a></nav>",
     ]
     for tag in schema["tags"]:
         parts.append(f"<h2 id='{tag['name']}'>{tag['name']}</h2><p>{html.escape(tag['description'])}.</p>")
@@ -70,7 +71,7 @@ def _page(document: bytes) -> str:
             for verb, operation in item.items():
                 if isinstance(operation, dict) and tag["name"] in operation.get("tags", ()):
                     parts += _operation(path, verb, operation)
-    return "".join([*parts, _SOCKET, *_reasons(), "</html>"])
+    return "".join([*parts, _SOCKET, *_rights(), *_reasons(), "</html>"])
 
 
 def _operation(path: str, verb: str, operation: dict[str, Any]) -> list[str]:
@@ -117,6 +118,35 @@ def _examples(title: str, content: dict[str, Any]) -> list[str]:
             text = json.dumps(example, indent=2)
             parts.append(f"<details open><summary>{title}</summary><pre>{html.escape(text)}</pre></details>")
     return parts
+
+
+_WORDS: Final = {
+    Least.ANYONE: "anybody, without a key",
+    Least.READER: "reader, backend, operator",
+    Least.BACKEND: "backend, operator",
+    Least.OPERATOR: "operator",
+    Players.NOTHING: "no",
+    Players.ANYTHING: "yes",
+    Players.IN_BODY: "as itself alone",
+    Players.IN_TICKET: "if it is in the ticket",
+    Players.IN_MATCH: "if it is in the match",
+    Players.AS_NAMED: "if it is the one named",
+}
+
+
+def _rights() -> list[str]:
+    parts = [
+        "<h2 id=rights>Rights</h2><p>Send an API key or a player's token as <code>Authorization: Bearer ...</code>. A",
+        " server without keys is open to its own machine: who comes without one counts as the backend.</p>",
+        "<table><tr><th>path</th><th>keys</th><th>players</th></tr>",
+    ]
+    for (method, path), right in RIGHTS.items():
+        players = _WORDS[Players.ANYTHING if right.least is Least.ANYONE else right.players]
+        parts.append(
+            f"<tr><td><code>{method} {html.escape(path)}</code></td>"
+            f"<td>{_WORDS[right.least]}</td><td>{players}</td></tr>"
+        )
+    return [*parts, "</table>"]
 
 
 def _reasons() -> list[str]:

@@ -17,6 +17,7 @@ from .wire import WireReasons
 
 
 def response(answer: Answer) -> Response[Any]:
+    """An answer, as Litestar sends it."""
     return Response(
         content=answer.body if answer.body else None,
         status_code=answer.status,
@@ -76,6 +77,7 @@ def problems(*reasons: Reasons | WireReasons) -> dict[int, ResponseSpec]:
 
 
 def granted(status: int, shape: Any, description: str, example: Any) -> dict[int, ResponseSpec]:
+    """The documented answer of a route, with an example."""
     return {
         status: ResponseSpec(
             data_container=shape,
