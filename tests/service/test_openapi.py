@@ -26,13 +26,23 @@ PATHS = {
     ("get", "/v1/matches/{match}"),
     ("post", "/v1/matches/{match}/end"),
     ("get", "/v1/audit"),
+    ("patch", "/v1/tickets/{ticket}"),
+    ("post", "/v1/tickets/{ticket}/cancel"),
+    ("post", "/v1/matches/{match}/started"),
+    ("post", "/v1/matches/{match}/failed"),
+    ("post", "/v1/matches/{match}/cancel"),
+    ("get", "/v1/players/{player}"),
+    ("put", "/v1/players/{player}/blocks"),
+    ("delete", "/v1/players/{player}/cooldowns"),
+    ("put", "/v1/queues/{queue}/mode"),
     ("get", "/v1/queues"),
     ("get", "/v1/queues/{queue}"),
     ("get", "/healthz"),
     ("get", "/readyz"),
     ("get", "/metrics"),
 }
-BODIES = {path for verb, path in PATHS if verb == "post" and not path.endswith(("/heartbeat", "/end"))}
+_BODILESS = ("/heartbeat", "/end", "/started")
+BODIES = {path for verb, path in PATHS if verb in ("post", "put", "patch") and not path.endswith(_BODILESS)}
 
 
 @pytest.fixture(scope="module")

@@ -81,8 +81,8 @@ def operator_routes(runner: Runner) -> list[HTTPRouteHandler]:
     )
     async def cancel_ticket(
         ticket: TicketId,
-        data: Annotated[WhyBody, why_body],  # noqa: ARG001
         request: Request[Any, Any, Any],
+        data: Annotated[WhyBody | None, why_body] = None,  # noqa: ARG001
     ) -> Response[None]:
         """Nobody is to blame; if it was in a ready check, the others wait again as before."""
         why, caller = wire.read(WhyBody, await request.body()), caller_of(request.scope)
@@ -97,8 +97,8 @@ def operator_routes(runner: Runner) -> list[HTTPRouteHandler]:
     )
     async def cancel_match(
         match: MatchId,
-        data: Annotated[WhyBody, why_body],  # noqa: ARG001
         request: Request[Any, Any, Any],
+        data: Annotated[WhyBody | None, why_body] = None,  # noqa: ARG001
     ) -> Response[None]:
         """A proposal, or a match that is to start: everybody waits again. One that runs: its players are free."""
         why, caller = wire.read(WhyBody, await request.body()), caller_of(request.scope)

@@ -76,8 +76,8 @@ def play_routes(runner: Runner) -> list[HTTPRouteHandler]:
     )
     async def failed(
         match: MatchId,
-        data: Annotated[WhyBody, Body(examples=[Example(summary="no room", value=EXAMPLES["why"])])],  # noqa: ARG001
         request: Request[Any, Any, Any],
+        data: Annotated[WhyBody | None, Body(examples=[Example(summary="no room", value=EXAMPLES["why"])])] = None,  # noqa: ARG001
     ) -> Response[None]:
         """Everybody waits again, with the wait and the place they had. `why` goes to the log."""
         return response(await play.confirm_start(runner, match, wire.read(WhyBody, await request.body())))
