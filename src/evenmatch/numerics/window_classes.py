@@ -24,8 +24,7 @@ Invariants.
   1. A free slot is its own neighbour right and left; a taken slot's pointers lead towards the next free one, never past
      it. Empty slots are never taken.
   2. Slots of a class are by (rating, place), so the first free one of equal ratings has the least place.
-  3. `begin[kind * slots + slot]` is the first slot of the other side's class that is not rated below the slot's player;
-     in classes of `_FEW` or less it is looked for from the class's first slot on.
+  3. `begin[slot, c]` is the first slot of the other side's class c that is not rated below the slot's player.
 
 Complexity. A search is O(classes), with amortised constant steps in each; removing is O(1). Memory: 70 bytes a member,
 and 4 for each class, which is why there may be `CLASSES_MAX` at most: beyond, `window_tree` serves.
@@ -44,7 +43,6 @@ from evenmatch.numerics.window_tree import MISSES, PLACE, RATING, WINDOW
 __all__ = ["CLASSES_MAX", "class_of_members", "walks_in_classes"]
 
 CLASSES_MAX: Final = 16
-_FEW: Final = 8
 _KINDS: Final = CLASSES_MAX + 1
 """Room for the classes of a side and one that is none, with -1 misses. Kinds are counted over both sides: those of
 followers from here on."""
@@ -134,18 +132,23 @@ def _link(ratings: Array) -> Array:
 
 
 @kernel()
-def _begins(slots: Array, other: int, known: int, starts: Array, ratings: Array, begin: Array) -> None:
-    """Write `begin` for the members of a side, whose slots are given by rating."""
-    total = len(ratings)
-    for kind in range(known):
-        slot = starts[other * _KINDS + kind]
-        if starts[other * _KINDS + kind + 1] - 1 - slot <= _FEW:
-            continue
-        for at in range(len(slots)):
-            rating = ratings[slots[at]]
-            while ratings[slot] < rating:
-                slot += 1
-            begin[kind * total + slots[at]] = slot
+def _begins(
+    slots: Array, others: Array, first_kind: int, begin: Array, starts: Array, kinds: Array, ratings: Array
+) -> None:
+    """Write `begin` for the members of a side; its slots and the other side's are given by rating.
+
+    Going along both, the next slot of each class is kept, and written down for every member that is met.
+    """
+    width, passed = begin.shape[1], 0
+    coming = np.empty(width, np.int32)
+    for kind in range(width):
+        coming[kind] = starts[first_kind + kind]
+    for slot in slots:
+        while passed < len(others) and ratings[others[passed]] < ratings[slot]:
+            coming[kinds[others[passed]] - first_kind] += 1
+            passed += 1
+        for kind in range(width):
+            begin[slot, kind] = coming[kind]
 
 
 @inlined
@@ -169,13 +172,13 @@ def walks_in_classes(
     total = behind_leads + counts[_FOLLOWS] + known[_FOLLOWS] + 1
     misses, windows, starts = np.full(2 * _KINDS, -1.0), np.full(2 * _KINDS, -1.0), np.zeros(2 * _KINDS, np.int64)
     kind_of, ratings, places = np.zeros(total, np.int32), np.full(total, np.nan), np.zeros(total, np.int64)
-    begin = np.empty(max(known[_LEADS], known[_FOLLOWS]) * total, np.int32)
+    begin = np.empty((total, max(known[_LEADS], known[_FOLLOWS])), np.int32)
     columns = (misses, windows, starts, kind_of, ratings, places)
     leads = _seat(members, _LEADS, counts[_LEADS], of, first, known[_LEADS], 0, *columns)
     follows = _seat(members, _FOLLOWS, counts[_FOLLOWS], of, first, known[_FOLLOWS], behind_leads, *columns)
     links = _link(ratings)
-    _begins(leads, _FOLLOWS, known[_FOLLOWS], starts, ratings, begin)
-    _begins(follows, _LEADS, known[_LEADS], starts, ratings, begin)
+    _begins(leads, follows, _KINDS, begin, starts, kind_of, ratings)
+    _begins(follows, leads, 0, begin, starts, kind_of, ratings)
 
     partner, scores = np.full(counts[_LEADS], -1, np.int64), np.zeros(counts[_LEADS])
     walk, known_scores = np.empty(total + 1, np.int64), np.empty(total + 1)
@@ -197,24 +200,27 @@ def walks_in_classes(
                 best = before
                 rating, own = ratings[at], kind_of[at]
                 narrow, wide = reach(windows[own], rule, side)
-                kind, of_both = from_kinds[1 - side], (1 - side) * _KINDS
+                kind, first_kind = from_kinds[1 - side], (1 - side) * _KINDS
                 less = weight * (misses[own] + misses[kind])
                 while (misses[kind] >= 0) & (0.0 - less <= score):
                     radius = min(max(windows[kind], narrow), wide)
-                    near = starts[kind]
-                    if starts[kind + 1] - 1 - near > _FEW:
-                        near = np.int64(begin[(kind - of_both) * total + at])
-                    while ratings[near] < rating:
-                        near += 1
-                    for way in range(2):
-                        slot = _free(links, way, near - way)
+                    near = begin[at, kind - first_kind]
+                    # Going right, a free slot is the first of its rating.
+                    slot = _free(links, _RIGHT, near)
+                    gap = abs(rating - ratings[slot])
+                    while (gap <= radius) & (gap * gap - less <= score):
+                        if gap * gap - less < score or places[slot] < place:
+                            score, place, best = gap * gap - less, places[slot], slot
+                        slot = _free(links, _RIGHT, links[_LINKS * slot + _BEHIND])
                         gap = abs(rating - ratings[slot])
-                        while (gap <= radius) & (gap * gap - less <= score):
-                            head = _free(links, _RIGHT, links[_LINKS * slot + _BEFORE] + 1)
-                            if gap * gap - less < score or places[head] < place:
-                                score, place, best = gap * gap - less, places[head], head
-                            slot = _free(links, way, links[_LINKS * slot + _BEHIND + way])
-                            gap = abs(rating - ratings[slot])
+                    slot = _free(links, _LEFT, near - 1)
+                    gap = abs(rating - ratings[slot])
+                    while (gap <= radius) & (gap * gap - less <= score):
+                        head = _free(links, _RIGHT, links[_LINKS * slot + _BEFORE] + 1)
+                        if gap * gap - less < score or places[head] < place:
+                            score, place, best = gap * gap - less, places[head], head
+                        slot = _free(links, _LEFT, links[_LINKS * slot + _BEFORE])
+                        gap = abs(rating - ratings[slot])
                     kind += 1
                     less = weight * (misses[own] + misses[kind])
                 if best >= 0 and best != before:
