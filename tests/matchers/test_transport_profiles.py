@@ -16,6 +16,7 @@ from evenmatch.numerics.greedy_sessions import (
     members_pick_by_matrix,
     members_pick_by_profile,
 )
+from evenmatch.numerics.leader_scales import grouped
 from evenmatch.numerics.profiles import LEAF, Profiles, tree_of
 from evenmatch.numerics.transport import (
     Problem,
@@ -209,6 +210,25 @@ def test_a_large_problem_is_proven_and_the_same_with_any_number_of_threads(count
     finally:
         threads.use(several)
     assert all((one == other).all() for one, other in zip(found, alone, strict=True))
+
+
+@pytest.mark.parametrize(("count", "capacity"), [(1_000, 9), (1_007, 9), (703, 2), (30, 9)])
+def test_groups_keep_the_middle_and_the_share_of_seats(count: int, capacity: int) -> None:
+    leaders = count // (capacity + 1)
+    problem = profile_problem(shaped("mixed", count), np.arange(leaders), np.arange(leaders, count), capacity)
+    space = problem.space
+    smaller, group_of = grouped(space, capacity)
+    groups = len(smaller.spots)
+    assert len(smaller.people) >= groups * capacity
+    assert sorted(set(group_of.tolist())) == list(range(groups))
+    assert (np.diff(group_of) >= 0).all()
+    for group in range(groups):
+        inside = space.spots[group_of == group]
+        assert len(inside) <= LEAF
+        assert (np.abs(smaller.spots[group, :2] - inside[:, :2].mean(axis=0)) <= 8.0).all()
+        assert smaller.spots[group, 2] in inside[:, 2]
+    assert (smaller.low[0] == smaller.spots.min(axis=0)).all()
+    assert (smaller.high[0] == smaller.spots.max(axis=0)).all()
 
 
 @pytest.mark.parametrize("shape", ["plane", "clusters", "equal", "one spot"])
