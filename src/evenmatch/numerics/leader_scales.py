@@ -12,8 +12,9 @@ what a sample has too many of somewhere moves prices everywhere.
 Why it is exact. Prices to begin with may be any; what they are taken for is decided by `leader_auction` and
 `leader_paths`. They are moved so that the least of them is 0, and so do not grow from scale to scale.
 
-Complexity. A problem is a quarter of the next larger one at most, and so is the time and memory it takes. Two crowds far
-apart gain nothing: if their sizes do not fit, all prices of one have to rise by the way between them, at every scale.
+Complexity. A problem is a quarter of the next larger one at most, and so is the time and memory it takes. Two crowds
+far apart gain nothing: if their sizes do not fit, all prices of one have to rise by the way between them, at every
+scale.
 """
 
 from typing import Final
