@@ -25,6 +25,8 @@ from .tables import lowest
 KEYS_LIVE_MS = 24 * 3600 * 1000
 AT_ONCE = 16_384
 """Tickets that one event of a kind tells of at most; whoever joins waits for it."""
+_BLOCK = 65_536
+"""Tickets that are looked at together: what is worked out of so many stays in the processor's cache."""
 _FORGET_MOST = 1_000
 """Tickets a tick; the read table takes them one row each, and whoever joins waits for it."""
 
@@ -54,17 +56,25 @@ def _matches_at_once(queue: QueueState) -> int:
 
 
 def _expired(queue: QueueState, now_ms: int) -> list[Event]:
-    t = queue.tickets
-    waiting = np.flatnonzero(t.status == WAITING)
-    heard_until = t.seen_ms[waiting] + queue.heartbeat_ms
-    stays_until = np.where(t.suspended[waiting] == 0, t.expires_ms[waiting], NEVER)
-    unheard = heard_until <= now_ms
-    too_long = ~unheard & (stays_until <= now_ms)
-    later = np.minimum(heard_until, stays_until)[~unheard & ~too_long]
-    queue.next_expiry_ms = int(later.min()) if len(later) else NEVER
+    t, heartbeat_ms = queue.tickets, queue.heartbeat_ms
+    due, next_ms = [], NEVER
+    for first in range(0, t.used, _BLOCK):
+        rows = slice(first, min(first + _BLOCK, t.used))
+        until = t.seen_ms[rows] + heartbeat_ms
+        np.minimum(until, t.expires_ms[rows], out=until, where=t.suspended[rows] == 0)
+        until[t.status[rows] != WAITING] = NEVER
+        earliest = int(until.min())
+        if earliest <= now_ms:
+            due.append(first + np.flatnonzero(until <= now_ms))
+            earliest = int(until.min(where=until > now_ms, initial=NEVER))
+        next_ms = min(next_ms, earliest)
+    queue.next_expiry_ms = next_ms
+    if not due:
+        return []
+    over = np.concatenate(due)
+    unheard = t.seen_ms[over] + heartbeat_ms <= now_ms
     events: list[Event] = []
-    for cause, mask in ((Cause.UNHEARD, unheard), (Cause.TOO_LONG, too_long)):
-        slots = waiting[mask]
+    for cause, slots in ((Cause.UNHEARD, over[unheard]), (Cause.TOO_LONG, over[~unheard])):
         if len(slots):
             if len(slots) > AT_ONCE:
                 queue.next_expiry_ms = now_ms
