@@ -210,7 +210,7 @@ def _only(size: Array) -> int:
 def run_of(rows: Array) -> Array | slice:
     """The same rows as a slice where they are neighbours in ascending order: several times faster to index with."""
     first, count = int(rows[0]), len(rows)
-    if count == 1 or (int(rows[-1]) - first == count - 1 and (np.diff(rows) == 1).all()):
+    if count == 1 or (int(rows[-1]) - first == count - 1 and (rows[1:] - rows[:-1] == 1).all()):
         return slice(first, first + count)
     return rows
 
