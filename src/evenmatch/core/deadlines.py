@@ -99,13 +99,15 @@ def _forgotten(queue: QueueState, now_ms: int, keep_ms: int) -> list[Event]:
     """Tickets that ended without a match go one by one; those of a match go together with it."""
     t, p = queue.tickets, queue.proposals
     before = now_ms - keep_ms
-    unmatched = (t.status == CANCELLED) | (t.status == EXPIRED)
-    over = (p.standing == OVER) | (p.standing == FAILED)
-    gone = np.flatnonzero(unmatched & (t.finished_ms <= before))
-    ended = np.flatnonzero(over & (p.over_ms <= before))
+    status, finished_ms = t.status[: t.used], t.finished_ms[: t.used]
+    standing, over_ms = p.standing[: p.used], p.over_ms[: p.used]
+    unmatched = (status == CANCELLED) | (status == EXPIRED)
+    over = (standing == OVER) | (standing == FAILED)
+    gone = np.flatnonzero(unmatched & (finished_ms <= before))
+    ended = np.flatnonzero(over & (over_ms <= before))
     most = max(1, _FORGET_MOST // p.roster.shape[1])
     if len(gone) <= _FORGET_MOST and len(ended) <= most:
-        later = (t.finished_ms[unmatched & (t.finished_ms > before)], p.over_ms[over & (p.over_ms > before)])
+        later = (finished_ms[unmatched & (finished_ms > before)], over_ms[over & (over_ms > before)])
         queue.next_forget_ms = min((int(times.min()) for times in later if len(times)), default=NEVER)
     gone, ended = lowest(gone, t.ticket[gone], _FORGET_MOST), lowest(ended, p.proposal[ended], most)
     roster = p.roster[ended[p.standing[ended] == OVER]]
