@@ -142,7 +142,7 @@ class Stage:
         """The tickets of a queue's next snapshot, in its order."""
         from evenmatch.core.freeze import freeze
 
-        tickets: list[int] = freeze(self.engine.state.queues[queue], self.now_ms)[0].ticket.tolist()
+        tickets: list[int] = freeze(self.engine.state.queues[queue], self.now_ms).snapshot.ticket.tolist()
         return tickets
 
     def restart(self, downtime_ms: int) -> Step:

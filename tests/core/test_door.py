@@ -155,7 +155,7 @@ def test_a_matcher_sees_facts_and_traits_of_each_player() -> None:
     stage.joined("ladder", alone(who(1, {"region": "eu"}, bw=1500.0)))
     stage.joined("ladder", alone(who(2, {"vetoed_maps": ["Eclipse", "Polypoid"]}, sc2=1600.0)))
     stage.joined("ladder", alone(who(3, bw=1.0, sc2=2.0)))
-    snapshot, _ = freeze(queue_of(stage, "ladder"), stage.now_ms)
+    snapshot = freeze(queue_of(stage, "ladder"), stage.now_ms).snapshot
     assert snapshot.traits == {
         "region": ("eu", None, None),
         "vetoed_maps": (None, ("Eclipse", "Polypoid"), None),
@@ -223,7 +223,7 @@ def test_a_row_that_is_used_again_has_nothing_of_its_last_player() -> None:
     assert stage.told(new, "players") == [
         {"player": 7, "rating": 1500.0, "ping_ms": None, "ratings.bw": None, "ratings.sc2": 1.0}
     ]
-    assert freeze(queue_of(stage, "ladder"), stage.now_ms)[0].traits == {}
+    assert freeze(queue_of(stage, "ladder"), stage.now_ms).snapshot.traits == {}
 
 
 # -- who is active -----------------------------------------------------------------------------------------------------
@@ -233,7 +233,7 @@ def test_players_count_as_active_for_a_while_after_they_were_seen() -> None:
     stage = Stage(LADDER)
 
     def active() -> int | None:
-        return freeze(queue_of(stage, "ladder"), stage.now_ms)[0].active_population
+        return freeze(queue_of(stage, "ladder"), stage.now_ms).snapshot.active_population
 
     assert active() == 0
     first = stage.joined("ladder", alone(who(1, bw=1.0)))
@@ -259,7 +259,7 @@ def test_players_count_as_active_for_a_while_after_they_were_seen() -> None:
 def test_where_nobody_counts_there_is_no_population() -> None:
     stage = Stage(EPGC)
     stage.joined("epgc", alone(Member(1, ping_ms=1.0)))
-    assert freeze(queue_of(stage, "epgc"), stage.now_ms)[0].active_population is None
+    assert freeze(queue_of(stage, "epgc"), stage.now_ms).snapshot.active_population is None
     assert not len(queue_of(stage, "epgc").active)
 
 
@@ -296,7 +296,7 @@ def test_journal_and_checkpoint_give_the_same_state() -> None:
     for state in (replayed, loaded):
         assert state_hash(state) == expected
         for name, queue in stage.engine.state.queues.items():
-            ours, theirs = (freeze(q, stage.now_ms)[0] for q in (queue, state.queues[name]))
+            ours, theirs = (freeze(q, stage.now_ms).snapshot for q in (queue, state.queues[name]))
             assert ours.traits == theirs.traits
             assert ours.active_population == theirs.active_population
             assert [t.details for t in state.queues[name].details] == [list(t.details) for t in queue.details]
@@ -329,7 +329,7 @@ def test_lom_lives_with_categories_lists_and_numbers() -> None:
 
 
 def test_channels_go_on_from_the_number_of_the_next_match() -> None:
-    snapshot, _ = freeze(State().open(QueueSpec("ladder")), 0, 7)
+    snapshot = freeze(State().open(QueueSpec("ladder")), 0, 7).snapshot
     assert snapshot.first_match == 7
     pair = Snapshot.from_columns(ratings={"bw": [1500, math.nan], "sc2": [math.nan, 1510]})
     plan = build("ladder", {}).plan(msgspec.structs.replace(pair, first_match=7))

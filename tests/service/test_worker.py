@@ -23,7 +23,7 @@ def effect(matcher: str = "buckets", *, isolate: bool | None = None, rows: int =
     snapshot = Snapshot.from_columns(rating=RATINGS[:rows], ping_ms=RATINGS[:rows] / 50, format=Format(2, 1))
     snapshot = msgspec.structs.replace(snapshot, traits={"region": ("eu",) * rows}, active_population=7, first_match=3)
     spec = QueueSpec("duel", Format(2, 1), MatcherSpec(matcher), WaveSpec(isolate=isolate))
-    return RunMatcher(spec, 1, 5, snapshot, 60_000)
+    return RunMatcher(spec, 1, 5, lambda: snapshot, 60_000)
 
 
 def sent(given: RunMatcher, answer: FinishWave | None = None) -> FinishWave:

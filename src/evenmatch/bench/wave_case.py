@@ -180,6 +180,7 @@ def _wave(queue: _Queue) -> tuple[dict[str, float], dict[str, int]]:
         (effect,) = engine.step(cmd.Tick(), queue.now_ms).effects
         longest = clock.spent_ms["copy"]
         command: cmd.FinishWave | None = clock.timed("plan", planned)(effect)
+        clock.timed("plan", engine.prepare)(command)
         told = {"matches": 0, "events": 0, "journal_bytes": 0}
         while command is not None:
             part = time.perf_counter()

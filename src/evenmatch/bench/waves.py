@@ -32,9 +32,9 @@ def measure(
     A case: "matcher", "waiting" (tickets), "load" (of the machine, before it began), "matches" (of one wave), "events"
     (a large wave is several);
     {"p50", "p99"} in milliseconds each for
-      "copy_ms"     the snapshot, taken in the engine thread,
-      "plan_ms"     the matcher,
-      "vetting_ms"  checking the plan and making events of it,
+      "copy_ms"     freezing the queue, in the engine thread; of a small one the snapshot is copied there too,
+      "plan_ms"     the snapshot of a large queue, the matcher, and looking at its plan,
+      "vetting_ms"  checking the plan against the queue and making events of it,
       "event_ms"    applying them to the state,
       "journal_ms"  encoding and committing them,
       "total_ms"    all of that,

@@ -4,6 +4,8 @@ The rules of each kind of command stand in a file of their own: joining, ready_c
 only told apart. `FinishWave` is decided by the engine, which alone knows the wave in flight.
 """
 
+from collections.abc import Collection
+
 import msgspec
 import numpy as np
 
@@ -20,15 +22,20 @@ from .decision import NOTHING, Decision
 from .state import RUNNING, WAITING, QueueState, State
 
 
-def decide(state: State, command: cmd.Command, now_ms: int, *, keep_ms: int = 60_000) -> Decision | Refusal:
-    """What a command leads to at this moment. `keep_ms`: how long finished tickets stay in the state."""
+def decide(
+    state: State, command: cmd.Command, now_ms: int, *, keep_ms: int = 60_000, held: Collection[str] = ()
+) -> Decision | Refusal:
+    """What a command leads to at this moment.
+
+    `keep_ms`: how long finished tickets stay in the state; `held`: queues of which none may leave it now.
+    """
     match command:
         case cmd.Join(queue, request):
             return joining.join(state, queue, (request,), now_ms)
         case cmd.JoinMany(queue, requests):
             return joining.join(state, queue, requests, now_ms)
         case cmd.Tick():
-            return Decision(deadlines.tick(state, now_ms, keep_ms))
+            return Decision(deadlines.tick(state, now_ms, keep_ms, held))
         case cmd.Heartbeat():
             return _heartbeat(state, command, now_ms)
         case cmd.Leave(ticket):

@@ -20,10 +20,11 @@ from evenmatch.domain.refusals import Reasons, Refusal
 from .decide import decide
 from .decision import Outcome
 from .evolve import evolve
+from .freeze import LARGE
 from .joining import unknown_queue
 from .records import Departures, departures
 from .state import NEVER, QueueState, State
-from .vetting import Vetted, refused, vet
+from .vetting import Vetted, looked_at, refused, vet
 from .waves import Flight, Recording, Timetable
 
 PART = 16_384
@@ -47,10 +48,14 @@ class Step(msgspec.Struct, frozen=True, eq=False):
 class Engine:
     """The state, its waves, and the one way to move them on."""
 
-    def __init__(self, state: State | None = None, *, keep_ms: int = 60_000, part: int = PART) -> None:
+    def __init__(
+        self, state: State | None = None, *, keep_ms: int = 60_000, part: int = PART, large: int = LARGE
+    ) -> None:
         self.state = State() if state is None else state
         self.part = part
         """Seats that the proposals of one event have at most."""
+        self.large = large
+        """From so many waiting tickets on, a snapshot is copied when the matcher asks for it."""
         self.keep_ms = keep_ms
         """How long finished tickets stay in the state."""
         self.timetables: dict[str, Timetable] = {}
@@ -62,7 +67,8 @@ class Engine:
         assert now_ms >= self.state.now_ms, "time runs backwards"
         if isinstance(command, cmd.FinishWave):
             return self._finish_wave(command, now_ms)
-        decision = decide(self.state, command, now_ms, keep_ms=self.keep_ms)
+        held = self._held() if isinstance(command, cmd.Tick) else ()
+        decision = decide(self.state, command, now_ms, keep_ms=self.keep_ms, held=held)
         if isinstance(decision, Refusal):
             return Step(refusal=decision)
         left = []
@@ -74,9 +80,20 @@ class Engine:
             return self._waves(decision.events, tuple(left), now_ms)
         return Step(decision.events, outcomes=decision.outcomes)
 
+    def prepare(self, command: cmd.FinishWave) -> None:
+        """Look at a plan ahead of the step that brings it. It takes no state, so any thread may, while others step."""
+        timetable = self.timetables.get(command.queue)
+        flight = None if timetable is None else timetable.flight
+        if flight is not None and flight.wave == command.wave and command.plan is not None:
+            flight.prepared = looked_at(flight, command.plan)
+
     def timetable(self, queue: str) -> Timetable:
         """The waves of a queue."""
         return self.timetables.setdefault(queue, Timetable())
+
+    def _held(self) -> list[str]:
+        """The queues whose snapshots are still to be copied."""
+        return [name for name, waves in self.timetables.items() if waves.flight is not None and waves.held]
 
     def _waves(self, events: tuple[ev.Event, ...], left: tuple[Departures, ...], now_ms: int) -> Step:
         effects: list[RunMatcher] = []
@@ -87,7 +104,7 @@ class Engine:
                 waited_ms = now_ms - flight.started_ms
                 events += (self._abandon(queue, flight, f"no plan came back within {waited_ms} ms", now_ms),)
             if timetable.due(queue, now_ms):
-                effect = timetable.start(self.state, queue, now_ms)
+                effect = timetable.start(self.state, queue, now_ms, self.large)
                 if effect is not None:
                     effects.append(effect)
         return Step(events, tuple(effects), departures=left)
@@ -114,12 +131,15 @@ class Engine:
         if command.plan is None:
             return Step((self._abandon(queue, flight, command.failure or "the matcher failed", now_ms),))
         if recording is None:
-            refusal = refused(queue, flight, command.plan)
+            recording = flight.prepared
+            if recording is None or recording.plan is not command.plan:
+                recording = looked_at(flight, command.plan)
+            refusal = refused(queue, flight, recording)
             if refusal is not None:
                 return Step((self._abandon(queue, flight, refusal.detail, now_ms),), refusal=refusal)
-            recording = timetable.recording = Recording(flight.snapshot, command.plan)
+            timetable.recording = recording
         count = max(1, self.part // max(1, command.plan.rosters.shape[1]))
-        vetted = vet(queue, flight, recording, count)
+        vetted = vet(queue, recording, count)
         recording.next += count
         more = recording.next < len(command.plan.rosters)
         recording.seated[vetted.rows] = True

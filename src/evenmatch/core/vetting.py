@@ -8,8 +8,9 @@ Two questions, both answered for all proposals at once:
    another queue (I11). A proposal with such a ticket is dropped; its other tickets simply wait on. So is every
    proposal when the queue was given another format meanwhile (I5).
 
-The first is asked once, the second of each part of the plan just before it is recorded: a large wave is recorded in
-several events, so that nobody who joins waits for all of it.
+The first is asked once, and takes no state, so any thread may ask it (`looked_at`). The second is asked of each part of
+the plan just before it is recorded: a large wave is recorded in several events, so that nobody who joins waits for all
+of it.
 """
 
 import msgspec
@@ -18,6 +19,7 @@ import numpy as np
 from evenmatch.domain.arrays import Array
 from evenmatch.domain.match import Plan, in_plain
 from evenmatch.domain.refusals import Reasons, Refusal
+from evenmatch.domain.snapshot import Snapshot
 from evenmatch.domain.table import Choice, Table
 from evenmatch.numerics import plan_check
 from evenmatch.numerics.quality import evenness, match_quality, team_means
@@ -42,24 +44,31 @@ class Vetted(msgspec.Struct, frozen=True, eq=False):
     dropped: int
 
 
-def refused(queue: QueueState, flight: Flight, plan: Plan) -> Refusal | None:
-    """Check a plan against the snapshot it was made for."""
-    wrong = _broken(flight, plan)
-    if wrong is None:
+def looked_at(flight: Flight, plan: Plan) -> Recording:
+    """Check a plan against the snapshot it was made for; what recording it takes besides is worked out ahead."""
+    recording = Recording(flight.frozen, plan, _broken(flight.snapshot, plan))
+    if recording.wrong is None and len(plan.rosters):
+        recording.work_ahead()
+    return recording
+
+
+def refused(queue: QueueState, flight: Flight, recording: Recording) -> Refusal | None:
+    """The answer to a plan that is none."""
+    if recording.wrong is None:
         return None
-    return Refusal(Reasons.BAD_PLAN, f"wave {flight.wave} of {queue.spec.name}: {wrong}")
+    return Refusal(Reasons.BAD_PLAN, f"wave {flight.wave} of {queue.spec.name}: {recording.wrong}")
 
 
-def vet(queue: QueueState, flight: Flight, recording: Recording, count: int) -> Vetted:
+def vet(queue: QueueState, recording: Recording, count: int) -> Vetted:
     """Check the next `count` matches of a plan against the queue as it is now."""
     t, plan = queue.tickets, recording.plan
     part = slice(recording.next, recording.next + count)
     rows, team_of = plan.rosters[part].astype(np.int64), plan.team_of[part]
     filled = rows >= 0
-    slots = np.where(filled, flight.slots[rows], -1)
-    tickets = np.where(filled, flight.snapshot.ticket[rows], -1)
+    snapshot = recording.snapshot
+    slots = np.where(filled, recording.slots[rows], -1)
+    tickets = np.where(filled, snapshot.ticket[rows], -1)
     here = (t.ticket[slots] == tickets) & (t.status[slots] == WAITING) & (t.suspended[slots] == 0)
-    snapshot = flight.snapshot
     holds = (here | ~filled).all(axis=1) & (snapshot.format == queue.spec.format)
     kept = slice(None) if holds.all() else holds
     rows, tickets, slots, team_of = rows[kept], tickets[kept], slots[kept], team_of[kept]
@@ -88,9 +97,8 @@ def _quality(details: Table, recording: Recording, rows: Array, team_of: Array) 
     return evenness(np.array(gap.tolist() if isinstance(gap, Choice) else gap, np.float64))
 
 
-def _broken(flight: Flight, plan: Plan) -> str | None:
+def _broken(snapshot: Snapshot, plan: Plan) -> str | None:
     """The first rule of every plan that this one breaks, in words, or None."""
-    snapshot = flight.snapshot
     rows, team_of, count = plan.rosters, plan.team_of, len(snapshot)
     if rows.ndim != 2 or rows.shape != team_of.shape or plan.cost.shape != rows.shape[:1]:
         return f"rosters {rows.shape}, team_of {team_of.shape} and cost {plan.cost.shape} do not fit together"

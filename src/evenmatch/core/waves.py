@@ -21,37 +21,49 @@ from evenmatch.domain.queue import milliseconds
 from evenmatch.domain.snapshot import Snapshot
 from evenmatch.numerics.quality import rating_totals
 
-from .freeze import digest, freeze
+from .freeze import Frozen, digest, freeze
 from .state import NEVER, QueueState, State
 
 
-class Flight(msgspec.Struct, frozen=True, eq=False):
+class Flight(msgspec.Struct, eq=False):
     """A wave whose plan has not come back yet."""
 
     wave: int
     seed: int
     started_ms: int
     deadline_ms: int
-    snapshot: Snapshot
-    slots: Array
-    """The slot of each row of the snapshot."""
+    frozen: Frozen
     sequence: int
     """The journal's sequence when the snapshot was taken."""
+    prepared: "Recording | None" = None
+    """Of a plan that was looked at before it came back (`Engine.prepare`)."""
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """What the matcher sees."""
+        return self.frozen.snapshot
 
 
 class Recording:
     """A wave whose plan is being recorded, part by part: what every part needs, and what has come of it so far."""
 
-    def __init__(self, snapshot: Snapshot, plan: Plan) -> None:
-        self.snapshot, self.plan = snapshot, plan
+    def __init__(self, frozen: Frozen, plan: Plan, wrong: str | None) -> None:
+        self.snapshot, self.slots = frozen.make()
+        self.plan = plan
+        self.wrong = wrong
+        """Why it is no plan, in words; None = it is one."""
         self.next = 0
         """The first match of the plan that has not been looked at."""
-        self.seated = np.zeros(len(snapshot), bool)
+        self.seated = np.zeros(len(self.snapshot), bool)
         """Rows of the snapshot that are in a proposal."""
         self.dropped = 0
         """Proposals that no longer held."""
         self.told = 0
         """Those of them that an event has told of."""
+
+    def work_ahead(self) -> None:
+        """Ask for all that is kept below."""
+        _ = self.digest, self.size, self.rating_total
 
     @cached_property
     def digest(self) -> int:
@@ -84,14 +96,22 @@ class Timetable:
         self.next_change_ms = NEVER
         """When time alone will change the matcher's answer."""
 
+    @property
+    def held(self) -> bool:
+        """The snapshot of the wave in flight is still to be copied."""
+        return self.flight is not None and self.flight.frozen.held
+
     def due(self, queue: QueueState, now_ms: int) -> bool:
         """Is it time for a wave that could bring something new?"""
         if self.flight is not None or now_ms < self.next_wave_ms or not queue.waiting:
             return False
         return queue.changed != self.tried or now_ms >= self.next_change_ms
 
-    def start(self, state: State, queue: QueueState, now_ms: int) -> RunMatcher | None:
-        """Freeze the queue and send its snapshot to the matcher; None where nobody can be matched now."""
+    def start(self, state: State, queue: QueueState, now_ms: int, large: int) -> RunMatcher | None:
+        """Freeze the queue and send its snapshot to the matcher; None where nobody can be matched now.
+
+        From `large` waiting tickets on, the snapshot is copied when the matcher asks for it.
+        """
         spec = queue.spec
         every_ms = milliseconds(spec.wave.every_s)
         self.next_wave_ms += every_ms
@@ -99,13 +119,13 @@ class Timetable:
             self.next_wave_ms = now_ms + every_ms
         self.tried = queue.changed
         self.next_change_ms = NEVER
-        snapshot, slots = freeze(queue, now_ms, state.next_proposal)
-        if not len(snapshot):
+        frozen = freeze(queue, now_ms, state.next_proposal, large)
+        if frozen.empty:
             return None
         self.wave = wave = max(self.wave, queue.wave) + 1
         deadline_ms = now_ms + milliseconds(spec.wave.deadline_s)
-        self.flight = Flight(wave, seed_of(spec.name, wave), now_ms, deadline_ms, snapshot, slots, state.sequence)
-        return RunMatcher(spec, wave, self.flight.seed, snapshot, deadline_ms)
+        self.flight = Flight(wave, seed_of(spec.name, wave), now_ms, deadline_ms, frozen, state.sequence)
+        return RunMatcher(spec, wave, self.flight.seed, lambda: frozen.snapshot, deadline_ms)
 
 
 def seed_of(queue: str, wave: int) -> int:

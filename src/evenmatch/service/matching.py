@@ -8,6 +8,9 @@ went wrong.
 A process takes a second to start and to read its compiled code, so it is started while its queue is half as large as
 it must be; until it is there, waves are planned in a thread.
 
+What needs no state is done here, too: the snapshot of a large queue is copied when it is first asked for, and a plan is
+looked at before it goes to the engine.
+
 Each queue has one plan under way at most: a matcher that does not come back costs its own queue its waves, and nobody
 else anything.
 """
@@ -66,6 +69,7 @@ class MatcherRoom:
         queue, started = effect.spec.name, time.perf_counter()
         try:
             answer = self.worker(queue).plan(effect) if self._apart(effect) else planned(effect)
+            engine.prepare(answer)
         except Exception as error:
             log.warning("matcher failed", queue=queue, wave=effect.wave, error=repr(error))
             answer = FinishWave(queue, effect.wave, None, f"{type(error).__name__}: {error}")

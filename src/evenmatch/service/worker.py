@@ -124,7 +124,7 @@ def _bare(effect: RunMatcher) -> tuple[RunMatcher, dict[str, Any]]:
     """The wave without its columns, and what else there is in its snapshot."""
     snapshot = effect.snapshot
     names = [name for name in snapshot.__struct_fields__ if name not in (*_COLUMNS, "facts")]
-    return msgspec.structs.replace(effect, snapshot=None), {name: getattr(snapshot, name) for name in names}
+    return msgspec.structs.replace(effect, take=None), {name: getattr(snapshot, name) for name in names}
 
 
 @contextlib.contextmanager
@@ -205,7 +205,8 @@ def _whole(effect: RunMatcher, rest: dict[str, Any], memory: SharedMemory, layou
         column.flags.writeable = False
     facts = {name.removeprefix("fact:"): columns.pop(name) for name in list(columns) if ":" in name}
     fields: dict[str, Any] = {**columns, **rest}
-    return msgspec.structs.replace(effect, snapshot=Snapshot(facts=facts, **fields))
+    snapshot = Snapshot(facts=facts, **fields)
+    return msgspec.structs.replace(effect, take=lambda: snapshot)
 
 
 def _closed(memory: SharedMemory) -> bool:
