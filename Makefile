@@ -78,6 +78,7 @@ bench: $(READY)
 	@$(BIN)/evenmatch bench engine
 	@$(BIN)/evenmatch bench service
 	@$(BIN)/evenmatch bench restart
+	@$(BIN)/evenmatch bench start
 
 lock: $(READY)
 	@$(BIN)/python -m uv --version >/dev/null 2>&1 || $(PIP) install uv

@@ -19,7 +19,7 @@ from evenmatch.storage.codec import decode_content, encode_content, encode_piece
 from evenmatch.storage.protocol import Checkpoint, Journal
 from evenmatch.storage.sqlite import SqliteJournal
 
-PIECE = 4 * 2**20
+PIECE = 2**20
 """Bytes of a large checkpoint that are written at once."""
 
 

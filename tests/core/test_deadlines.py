@@ -3,13 +3,17 @@
 import msgspec
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evenmatch.core import deadlines
 from evenmatch.core.records import match_record
+from evenmatch.core.state import NEVER, QueueState, State
 from evenmatch.domain import commands as cmd
 from evenmatch.domain import events as ev
 from evenmatch.domain.queue import Format, QueueSpec
 from evenmatch.domain.refusals import Reasons
+from evenmatch.domain.ticket import Cause, Status
 
 from .stage import CLAN, DUEL, KEEP_MS, LONG, QUICK, T0, Stage, heartbeat, kinds
 
@@ -273,3 +277,42 @@ def test_tickets_expire_in_the_order_of_their_numbers() -> None:
     event = stage.tick(20_000).events[0]
     assert isinstance(event, ev.TicketsGone)
     assert event.ticket.tolist() == [1, 2, 4, 5, 6, 7, late]
+
+
+def _expired_plainly(queue: QueueState, now_ms: int) -> tuple[list[int], list[int], int]:
+    """Who is unheard of, who has been there too long, and when that is next the case, ticket by ticket."""
+    t = queue.tickets
+    unheard, too_long, later = [], [], [NEVER]
+    for slot in np.flatnonzero(t.status == Status.WAITING).tolist():
+        heard_until = int(t.seen_ms[slot]) + queue.heartbeat_ms
+        stays_until = NEVER if t.suspended[slot] else int(t.expires_ms[slot])
+        if heard_until <= now_ms:
+            unheard.append(int(t.ticket[slot]))
+        elif stays_until <= now_ms:
+            too_long.append(int(t.ticket[slot]))
+        else:
+            later.append(min(heard_until, stays_until))
+    return sorted(unheard), sorted(too_long), min(later)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40), st.integers(0, 5), st.booleans()), max_size=40),
+    st.sampled_from([1, 3, 7, 1_000]),
+)
+def test_who_expires_is_found_block_by_block(rows: list[tuple[int, int, int, bool]], block: int) -> None:
+    queue = State().open(DUEL)
+    t = queue.tickets
+    t.extend(len(rows))
+    now_ms = T0
+    for slot, (unheard_s, there_s, status, suspended) in enumerate(rows):
+        t.ticket[slot], t.status[slot], t.suspended[slot] = 100 - slot, status, suspended
+        t.seen_ms[slot] = now_ms - unheard_s * 1_000
+        t.expires_ms[slot] = now_ms + 30_000 - there_s * 1_000
+    unheard, too_long, next_ms = _expired_plainly(queue, now_ms)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(deadlines, "_BLOCK", block)
+        events = deadlines._expired(queue, now_ms)
+    found = {event.cause: event.ticket.tolist() for event in events if isinstance(event, ev.TicketsGone)}
+    assert found.get(int(Cause.UNHEARD), []) == unheard
+    assert found.get(int(Cause.TOO_LONG), []) == too_long
+    assert queue.next_expiry_ms == next_ms

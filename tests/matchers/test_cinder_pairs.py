@@ -109,6 +109,25 @@ def test_pairs_are_those_of_all_pairs(ratings: Array, limit: int, overlap_min: f
     assert listed(SEARCH[mode](lobbies, limit, overlap_min)) == expected(lobbies, limit, overlap_min, mode)
 
 
+@settings(max_examples=300, deadline=None)
+@given(
+    ratings=crowds(),
+    limit=st.sampled_from([0, 1, 5, 17, 10**6]),
+    overlap_min=st.sampled_from([0.0, 0.2, 0.95, 1.0]),
+    n_bucket=st.sampled_from([1, 3, 30]),
+    mode=st.sampled_from(sorted(SEARCH)),
+)
+def test_comparing_all_with_all_and_the_tree_give_the_same_pairs(
+    ratings: Array, limit: int, overlap_min: float, n_bucket: int, mode: str
+) -> None:
+    lobbies, found = lobbies_of(ratings, n_bucket), []
+    for few in (1, len(ratings)):
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(lobby_pairs, "FEW", few)
+            found.append(listed(SEARCH[mode](lobbies, limit, overlap_min)))
+    assert found[0] == found[1] == expected(lobbies, limit, overlap_min, mode)
+
+
 @MODES
 @pytest.mark.parametrize(("limit", "overlap_min"), [(17, 0.2), (145, 0.0), (3, 0.9), (17, 1.0)])
 @pytest.mark.parametrize("step", [1, 300])

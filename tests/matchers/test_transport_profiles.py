@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 
 from evenmatch.domain.arrays import Array
 from evenmatch.numerics import threads
+from evenmatch.numerics.few_leaders import few_broken, few_costs, seat_few
 from evenmatch.numerics.greedy_sessions import (
     leaders_pick_by_matrix,
     leaders_pick_by_profile,
     members_pick_by_matrix,
     members_pick_by_profile,
 )
+from evenmatch.numerics.leader_scales import grouped
 from evenmatch.numerics.profiles import LEAF, Profiles, tree_of
 from evenmatch.numerics.transport import (
     Problem,
@@ -95,6 +97,27 @@ def test_profiles_are_solved_as_cheaply_as_by_a_public_solver(drawn: tuple[Profi
     bound = capacity * sum(found.row_price.tolist()) + sum(found.column_price.tolist())
     taken = np.flatnonzero(found.row_of >= 0)
     assert bound == sum(steps[found.row_of[taken], taken].tolist())
+
+
+@settings(max_examples=150, deadline=None)
+@given(players())
+def test_a_few_players_are_seated_at_the_same_total_on_the_same_grid(drawn: tuple[Profiles, Array, Array, int]) -> None:
+    profiles, leaders, members, capacity = drawn
+    cost = np.empty((len(leaders), len(members)), np.int64)
+    leader_of, v = np.empty((2, len(members)), np.int64)
+    u = np.empty(len(leaders), np.int64)
+    few_costs(*profiles, leaders, members, cost)
+    problem = profile_problem(profiles, leaders, members, capacity)
+    assert (cost == steps_of(problem)).all()
+    seat_few(cost, capacity, leader_of, u, v)
+    assert not few_broken(cost, capacity, leader_of, u, v)
+    assert certificate_broken(problem, Transport(leader_of, u, v)) is None
+    for wrong in (np.roll(leader_of, 1), np.full_like(leader_of, -1)):
+        broken = certificate_broken(problem, Transport(wrong, u, v)) is not None
+        assert few_broken(cost, capacity, wrong, u, v) == broken
+    for off in (-1, 1):
+        assert few_broken(cost, capacity, leader_of, u + off, v)
+        assert few_broken(cost, capacity, leader_of, u, v + off)
 
 
 SHAPES = [
@@ -187,6 +210,35 @@ def test_a_large_problem_is_proven_and_the_same_with_any_number_of_threads(count
     finally:
         threads.use(several)
     assert all((one == other).all() for one, other in zip(found, alone, strict=True))
+
+
+@pytest.mark.parametrize(("count", "capacity"), [(1_000, 9), (1_007, 9), (703, 2), (30, 9)])
+def test_groups_keep_the_middle_and_the_share_of_seats(count: int, capacity: int) -> None:
+    leaders = count // (capacity + 1)
+    problem = profile_problem(shaped("mixed", count), np.arange(leaders), np.arange(leaders, count), capacity)
+    space = problem.space
+    smaller, group_of = grouped(space, capacity)
+    groups = len(smaller.spots)
+    assert len(smaller.people) >= groups * capacity
+    assert sorted(set(group_of.tolist())) == list(range(groups))
+    assert (np.diff(group_of) >= 0).all()
+    for group in range(groups):
+        inside = space.spots[group_of == group]
+        assert len(inside) <= LEAF
+        assert (np.abs(smaller.spots[group, :2] - inside[:, :2].mean(axis=0)) <= 8.0).all()
+        assert smaller.spots[group, 2] in inside[:, 2]
+    assert (smaller.low[0] == smaller.spots.min(axis=0)).all()
+    assert (smaller.high[0] == smaller.spots.max(axis=0)).all()
+
+
+@pytest.mark.parametrize("shape", ["plane", "clusters", "equal", "one spot"])
+def test_many_players_are_proven_where_prices_reach_far(shape: str) -> None:
+    count = 5_004
+    profiles = shaped(shape, count)
+    if shape == "plane":
+        profiles = Profiles(profiles.points[:, :2].copy(), *(column[:2] for column in profiles[1:]))
+    problem = profile_problem(profiles, np.arange(count // 10), np.arange(count // 10, count), 9)
+    assert certificate_broken(problem, solve(problem)) is None
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,11 @@ bench.command(
     help="A wave from end to end over up to a million waiting tickets, and joins answered meanwhile.",
 )
 bench.command("evenmatch.cli.bench:restart", name="restart", help="Time to ready after a million journal events.")
+bench.command(
+    "evenmatch.cli.bench:start",
+    name="start",
+    help="What a start costs: the program, and each matcher's first wave in a fresh process.",
+)
 
 
 def main() -> None:

@@ -169,6 +169,52 @@ def restart(*, events: int = 1_000_000, json_output: JsonFlag = False) -> None:
     _show(found, json_output, f"restart after {found['events']:,} events; baseline: an empty journal", rows)
 
 
+def start(*, matchers: str | None = None, repeats: int = 5, json_output: JsonFlag = False) -> None:
+    """What a start costs: the program, and each matcher's first wave after its compiled code was loaded.
+
+    Parameters
+    ----------
+    matchers
+        Matchers to run, with commas between them; left out, all of them.
+    repeats
+        Processes to start for each number.
+    json_output
+        Print the numbers as JSON.
+    """
+    from evenmatch.bench.start import measure
+    from evenmatch.bench.waves import matchers_of
+    from evenmatch.matchers.registry import names
+
+    asked = names() if matchers is None else matchers_of(matchers)
+    with _progress() as tell:
+        found = measure(asked, repeats, tell)
+    if json_output:
+        print(json.dumps(found, indent=1))
+        return
+    aims = found["aims_ms"]
+    title = f"starts: milliseconds, of {found['repeats']} processes each; {found['waiting']} tickets"
+    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left")
+    table.add_column("measure")
+    for column in ("least", "median", "aim"):
+        table.add_column(column, justify="right")
+    for program in found["programs"]:
+        name = program["program"]
+        table.add_row(name + ", with numba" * program["numba"], *_least_and_median(program["wall_ms"], aims.get(name)))
+    for case in found["matchers"]:
+        if "failed" in case:
+            table.add_row(f"{case['matcher']}: failed: {case['failed']}")
+            continue
+        table.add_row(f"{case['matcher']}: loading", *_least_and_median(case["load_ms"]))
+        table.add_row("  first wave", *_least_and_median(case["first_ms"], aims["first"]))
+        table.add_row("  second wave", *_least_and_median(case["second_ms"]))
+    Console(highlight=False).print(table)
+
+
+def _least_and_median(took_ms: dict[str, float], aim_ms: float | None = None) -> tuple[str, str, str]:
+    digits = 0 if took_ms["median"] >= 100 else 2
+    return f"{took_ms['least']:,.{digits}f}", f"{took_ms['median']:,.{digits}f}", f"{aim_ms:g}" if aim_ms else ""
+
+
 def matchers(
     *names: str,
     sizes: str | None = None,

@@ -28,6 +28,8 @@ from .tables import lowest
 KEYS_LIVE_MS = 24 * 3600 * 1000
 AT_ONCE = 16_384
 """Tickets that one event of a kind tells of at most; whoever joins waits for it."""
+_BLOCK = 65_536
+"""Tickets that are looked at together: what is worked out of so many stays in the processor's cache."""
 _FORGET_MOST = 1_000
 """Tickets a tick; the read table takes them one row each, and whoever joins waits for it."""
 
@@ -63,17 +65,25 @@ def _matches_at_once(queue: QueueState) -> int:
 
 
 def _expired(queue: QueueState, now_ms: int) -> list[Event]:
-    t = queue.tickets
-    waiting = np.flatnonzero(t.status == WAITING)
-    heard_until = t.seen_ms[waiting] + queue.heartbeat_ms
-    stays_until = np.where(t.suspended[waiting] == 0, t.expires_ms[waiting], NEVER)
-    unheard = heard_until <= now_ms
-    too_long = ~unheard & (stays_until <= now_ms)
-    later = np.minimum(heard_until, stays_until)[~unheard & ~too_long]
-    queue.next_expiry_ms = int(later.min()) if len(later) else NEVER
+    t, heartbeat_ms = queue.tickets, queue.heartbeat_ms
+    due, next_ms = [], NEVER
+    for first in range(0, t.used, _BLOCK):
+        rows = slice(first, min(first + _BLOCK, t.used))
+        until = t.seen_ms[rows] + heartbeat_ms
+        np.minimum(until, t.expires_ms[rows], out=until, where=t.suspended[rows] == 0)
+        until[t.status[rows] != WAITING] = NEVER
+        earliest = int(until.min())
+        if earliest <= now_ms:
+            due.append(first + np.flatnonzero(until <= now_ms))
+            earliest = int(until.min(where=until > now_ms, initial=NEVER))
+        next_ms = min(next_ms, earliest)
+    queue.next_expiry_ms = next_ms
+    if not due:
+        return []
+    over = np.concatenate(due)
+    unheard = t.seen_ms[over] + heartbeat_ms <= now_ms
     events: list[Event] = []
-    for cause, mask in ((Cause.UNHEARD, unheard), (Cause.TOO_LONG, too_long)):
-        slots = waiting[mask]
+    for cause, slots in ((Cause.UNHEARD, over[unheard]), (Cause.TOO_LONG, over[~unheard])):
         if len(slots):
             if len(slots) > AT_ONCE:
                 queue.next_expiry_ms = now_ms
@@ -98,13 +108,15 @@ def _forgotten(queue: QueueState, now_ms: int, keep_ms: int) -> list[Event]:
     """Tickets that ended without a match go one by one; those of a match go together with it."""
     t, p = queue.tickets, queue.proposals
     before = now_ms - keep_ms
-    unmatched = (t.status == CANCELLED) | (t.status == EXPIRED)
-    over = (p.standing == OVER) | (p.standing == FAILED) | (p.standing == CALLED_OFF)
-    gone = np.flatnonzero(unmatched & (t.finished_ms <= before))
-    ended = np.flatnonzero(over & (p.over_ms <= before))
+    status, finished_ms = t.status[: t.used], t.finished_ms[: t.used]
+    standing, over_ms = p.standing[: p.used], p.over_ms[: p.used]
+    unmatched = (status == CANCELLED) | (status == EXPIRED)
+    over = (standing == OVER) | (standing == FAILED) | (standing == CALLED_OFF)
+    gone = np.flatnonzero(unmatched & (finished_ms <= before))
+    ended = np.flatnonzero(over & (over_ms <= before))
     most = max(1, _FORGET_MOST // p.roster.shape[1])
     if len(gone) <= _FORGET_MOST and len(ended) <= most:
-        later = (t.finished_ms[unmatched & (t.finished_ms > before)], p.over_ms[over & (p.over_ms > before)])
+        later = (finished_ms[unmatched & (finished_ms > before)], over_ms[over & (over_ms > before)])
         queue.next_forget_ms = min((int(times.min()) for times in later if len(times)), default=NEVER)
     gone, ended = lowest(gone, t.ticket[gone], _FORGET_MOST), lowest(ended, p.proposal[ended], most)
     roster = p.roster[ended[p.standing[ended] != FAILED]]

@@ -68,7 +68,7 @@ class Engine:
         assert now_ms >= self.state.now_ms, "time runs backwards"
         if isinstance(command, cmd.FinishWave):
             return self._finish_wave(command, now_ms)
-        held = [name for name, waves in self.timetables.items() if waves.held] if isinstance(command, cmd.Tick) else ()
+        held = self._held() if isinstance(command, cmd.Tick) else ()
         decision = decide(self.state, command, now_ms, keep_ms=self.keep_ms, held=held)
         if isinstance(decision, Refusal):
             return Step(refusal=decision)
@@ -93,6 +93,10 @@ class Engine:
     def timetable(self, queue: str) -> Timetable:
         """The waves of a queue."""
         return self.timetables.setdefault(queue, Timetable())
+
+    def _held(self) -> list[str]:
+        """The queues whose snapshots are still to be copied."""
+        return [name for name, waves in self.timetables.items() if waves.flight is not None and waves.held]
 
     def _waves(self, events: tuple[ev.Event, ...], left: tuple[Departures, ...], now_ms: int) -> Step:
         effects: list[RunMatcher] = []

@@ -260,7 +260,9 @@ def _wave_finished(state: State, event: ev.WaveFinished) -> None:
                 queue.next_end_ms = min(queue.next_end_ms, event.ends_ms)
                 claim(state, queue, slots)
     if not event.more:
-        missed = (t.status == WAITING) & (t.suspended == 0) & (t.woke <= event.snapshot_sequence)
+        used = slice(0, t.used)
+        waits = (t.status[used] == WAITING) & (t.suspended[used] == 0)
+        missed = np.flatnonzero(waits & (t.woke[used] <= event.snapshot_sequence))
         t.misses[missed] += 1
         t.dirty[missed] = True
 

@@ -64,7 +64,7 @@ class Frozen:
     def __init__(self, queue: QueueState, now_ms: int, first_match: int, apart: Array) -> None:
         self._held: _Held | None = _Held(queue, now_ms, first_match, apart)
         self._made: dict[str, tuple[Snapshot, Array]] = {}
-        self.empty = not self._held.waits.any()
+        self.empty = not np.count_nonzero(self._held.waits)
         """Nobody could be matched."""
 
     @property
@@ -104,19 +104,25 @@ def freeze(queue: QueueState, now_ms: int, first_match: int = 1, large: int = LA
 
 
 def _read(held: _Held) -> tuple[Snapshot, Array]:
+    """The snapshot, in canonical order, and the slot of each of its rows."""
     t, now_ms = held.tickets, held.now_ms
-    slots = _in_order(held)
-    at = run_of(slots) if len(slots) else slots
+    (slots,) = held.waits.nonzero()
+    at: Array | slice = run_of(slots) if len(slots) else slots
+    ticket, waited_ms, returned = _copy(t["ticket"], at), now_ms - held.since_ms[at], t["returned"][at] != 0
+    order = canonical_order(waited_ms, returned, ticket)
+    if np.count_nonzero(order[1:] < order[:-1]):
+        slots = at = slots[order]
+        ticket, waited_ms, returned = ticket[order], waited_ms[order], returned[order]
     size = _copy(t["size"], at)
     rows = spans(t["start"][at], size.astype(np.int64))
     rows_at = run_of(rows) if len(rows) else rows
     snapshot = Snapshot(
         format=held.format,
         now_ms=now_ms,
-        ticket=_copy(t["ticket"], at),
-        waited_ms=now_ms - held.since_ms[at],
+        ticket=ticket,
+        waited_ms=waited_ms,
         misses=_copy(t["misses"], at),
-        returned=t["returned"][at] != 0,
+        returned=returned,
         group=_copy(t["group"], at),
         player_start=_starts(size, len(rows)),
         player=_copy(held.player, rows_at),
@@ -150,18 +156,6 @@ def _rows_of(pairs: Array, slots: Array, used: int) -> Array:
     found = np.sort(row[pairs], axis=1)
     found = found[found[:, 0] >= 0]
     ordered: Array = found[np.lexsort((found[:, 1], found[:, 0]))]
-    return ordered
-
-
-def _in_order(held: _Held) -> Array:
-    """The slots of the tickets that could be matched, in canonical order."""
-    slots = np.flatnonzero(held.waits)
-    at = run_of(slots) if len(slots) else slots
-    waited_ms = held.now_ms - held.since_ms[at]
-    order = canonical_order(waited_ms, held.tickets["returned"][at] != 0, held.tickets["ticket"][at])
-    if len(order) and (order[1:] > order[:-1]).all():
-        return slots
-    ordered: Array = slots[order]
     return ordered
 
 

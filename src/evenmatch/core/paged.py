@@ -12,6 +12,9 @@ of arrays, for one number or for many; entries cost eight bytes, pages that empt
 Numbers that are negative or far beyond (an embedder may call players what it likes) live in a dictionary beside it.
 Values are 0 or more.
 
+Values stand one higher in the array, so that 0 is no entry: fresh rows cost nothing until they are used, and room is
+made for twice as many as are needed, so that growing is rare.
+
 Memory. Eight bytes an entry while pages are full; in the worst case, one entry a page, a page an entry: so players, of
 whom any few may be around, have short pages, and tickets and proposals, whose numbers are used up in order, long ones.
 """
@@ -39,7 +42,7 @@ class Paged(MutableMapping[int, int]):
         self._directory = np.full(1, _EMPTY, np.int64)
         """Page -> row."""
         self._values = np.empty(0, np.int64)
-        """Row after row, -1 = no entry."""
+        """Row after row, one more than each value, 0 = no entry."""
         self._filled = np.zeros(0, np.int64)
         """Entries in each row."""
         self._page_of = np.zeros(0, np.int64)
@@ -60,7 +63,7 @@ class Paged(MutableMapping[int, int]):
 
     def __getitem__(self, number: int) -> int:
         place = self._place(number)
-        value = self._values.item(place) if place >= 0 else self._far.get(number, _EMPTY)
+        value = self._values.item(place) - 1 if place >= 0 else self._far.get(number, _EMPTY)
         if value < 0:
             raise KeyError(number)
         return value
@@ -68,14 +71,14 @@ class Paged(MutableMapping[int, int]):
     def get(self, number: int, default: int | None = None) -> int | None:  # type: ignore[override]
         """The value of a number, or the default."""
         place = self._place(number)
-        value = self._values.item(place) if place >= 0 else self._far.get(number, _EMPTY)
+        value = self._values.item(place) - 1 if place >= 0 else self._far.get(number, _EMPTY)
         return default if value < 0 else value
 
     def __contains__(self, number: object) -> bool:
         if not isinstance(number, int):
             return False
         place = self._place(number)
-        return self._values.item(place) >= 0 if place >= 0 else number in self._far
+        return self._values.item(place) > 0 if place >= 0 else number in self._far
 
     def __setitem__(self, number: int, value: int) -> None:
         assert value >= 0
@@ -87,19 +90,19 @@ class Paged(MutableMapping[int, int]):
             self._own(np.array([page]))
         row = self._directory.item(page)
         place = row << self._bits | number & self._mask
-        if self._values.item(place) < 0:
+        if not self._values.item(place):
             self._filled[row] += 1
             self._count += 1
-        self._values[place] = value
+        self._values[place] = value + 1
 
     def __delitem__(self, number: int) -> None:
         place = self._place(number)
         if place < 0:
             del self._far[number]
             return
-        if self._values.item(place) < 0:
+        if not self._values.item(place):
             raise KeyError(number)
-        self._values[place] = _EMPTY
+        self._values[place] = 0
         self._count -= 1
         row = place >> self._bits
         self._filled[row] -= 1
@@ -114,7 +117,7 @@ class Paged(MutableMapping[int, int]):
         yield from sorted(self._far)
 
     def _numbers(self) -> Array:
-        places = np.flatnonzero(self._values[: self._rows << self._bits] >= 0)
+        places = np.flatnonzero(self._values[: self._rows << self._bits])
         numbers: Array = self._page_of[places >> self._bits] << self._bits | places & self._mask
         return numbers
 
@@ -135,6 +138,7 @@ class Paged(MutableMapping[int, int]):
         if not self._rows:
             return rows
         found: Array = self._values[rows << self._bits | numbers & self._mask]  # of a page without a row: any value
+        found -= 1
         found[rows < 0] = _EMPTY
         return found
 
@@ -152,10 +156,10 @@ class Paged(MutableMapping[int, int]):
             self._own(np.unique(missing))
         rows = self._directory[pages]
         places = rows << self._bits | numbers & self._mask
-        new = rows[self._values[places] < 0]
+        new = rows[self._values[places] == 0]
         self._count_rows(new, 1)
         self._count += len(new)
-        self._values[places] = values
+        self._values[places] = values + 1
 
     def drop(self, numbers: Array) -> None:
         """Take distinct numbers out; those that are not there do not matter."""
@@ -167,7 +171,7 @@ class Paged(MutableMapping[int, int]):
         if not len(numbers):
             return
         rows = self._directory[numbers >> self._bits]
-        self._values[rows << self._bits | numbers & self._mask] = _EMPTY
+        self._values[rows << self._bits | numbers & self._mask] = 0
         self._count_rows(rows, -1)
         self._count -= len(numbers)
         touched = np.unique(rows) if len(rows) < len(self._filled) else np.arange(self._rows)
@@ -204,14 +208,14 @@ class Paged(MutableMapping[int, int]):
             self._free += range(self._rows, self._rows + fresh)
             self._rows += fresh
             if self._rows > len(self._filled):
-                self._grow(max(self._rows, 2 * len(self._filled)))
+                self._grow(2 * self._rows)
         rows = np.array(self._free[len(self._free) - len(pages) :])
         del self._free[len(self._free) - len(pages) :]
         self._directory[pages] = rows
         self._page_of[rows] = pages
 
     def _grow(self, rows: int) -> None:
-        values = np.full(rows << self._bits, _EMPTY, np.int64)
+        values = np.zeros(rows << self._bits, np.int64)
         values[: len(self._values)] = self._values
         before = len(self._filled)
         self._values = values

@@ -2,7 +2,14 @@
 
 A table is a set of numpy arrays of one length. `take` hands out slots, `give` returns them; a slot keeps its place for
 as long as it is taken, so that others can point at it. `Blocks` does the same for runs of neighbouring rows (the
-players of a party). Neither knows what its columns mean. Which slots are handed out depends on history, so nothing that
+players of a party).
+
+A table that is full doubles. Copying all columns of a million rows at once would take a tenth of a second, so a large
+table begins when it is half full: now and then one more column moves to an array twice as long, of which it shows the
+first half, and when the table is full all have moved. Memory that was never written to costs nothing. Arrays that were
+left stay as they were, for whoever still reads them.
+
+Neither knows what its columns mean. Which slots are handed out depends on history, so nothing that
 leaves the core (hash, snapshot, answer) may depend on them.
 """
 
@@ -13,6 +20,8 @@ import numpy as np
 from evenmatch.domain.arrays import Array
 
 _FIRST_CAPACITY = 64
+_LARGE = 32_768
+"""From twice so many rows on, a table grows a column at a time."""
 
 
 class Columns:
@@ -24,6 +33,8 @@ class Columns:
         self.capacity = _FIRST_CAPACITY
         self.used = 0
         """Rows ever handed out; those beyond hold zeros."""
+        self._ahead: dict[str, Array] = {}
+        """Columns that have moved: the whole of their longer arrays."""
         for name, dtype in dtypes.items():
             setattr(self, name, np.zeros(self._shape(name, self.capacity), dtype))
 
@@ -54,20 +65,38 @@ class Columns:
                 new = np.full((self.capacity, width), fill, old.dtype)
                 new[:, : old.shape[1]] = old
                 setattr(self, name, new)
+                self._ahead.pop(name, None)
 
     def extend(self, count: int) -> int:
         """Hand out `count` fresh rows at the end; returns the first."""
         first = self.used
         self.used += count
-        if self.used > self.capacity:
-            while self.capacity < self.used:
-                self.capacity *= 2
-            for name, dtype in self._dtypes.items():
-                old: Array = getattr(self, name)
-                new = np.zeros(self._shape(name, self.capacity), dtype)
-                new[:first] = old[:first]
-                setattr(self, name, new)
+        while self.used > self.capacity:
+            self._double(first)
+        if self.used > self.capacity >> 1 >= _LARGE:
+            due = len(self._dtypes) * (self.used - (self.capacity >> 1)) // (self.capacity >> 2) + 1
+            self._move(due, first)
         return first
+
+    def _double(self, rows: int) -> None:
+        """Let all columns be twice as long, with the rows that are in use."""
+        self._move(len(self._dtypes), rows)
+        for name, longer in self._ahead.items():
+            setattr(self, name, longer)
+        self._ahead = {}
+        self.capacity *= 2
+
+    def _move(self, columns: int, rows: int) -> None:
+        """Let so many columns have moved to longer arrays, with the rows that are in use."""
+        for name, dtype in self._dtypes.items():
+            if len(self._ahead) >= columns:
+                return
+            if name not in self._ahead:
+                longer = np.zeros(self._shape(name, 2 * self.capacity), dtype)
+                old: Array = getattr(self, name)
+                longer[:rows] = old[:rows]
+                self._ahead[name] = longer
+                setattr(self, name, longer[: self.capacity])
 
     def dump(self) -> dict[str, Any]:
         """The rows handed out so far, column by column."""
@@ -81,7 +110,10 @@ class Columns:
             if array.ndim == 2:
                 self.widen((name,), array.shape[1], 0)
         self.used = 0
-        self.extend(len(next(iter(arrays.values()))))
+        count = len(next(iter(arrays.values())))
+        while self.capacity < 2 * count:  # room enough, so that a table that was full need not grow first of all
+            self._double(0)
+        self.extend(count)
         for name, array in arrays.items():
             getattr(self, name)[: self.used] = array
 
@@ -178,7 +210,7 @@ def _only(size: Array) -> int:
 def run_of(rows: Array) -> Array | slice:
     """The same rows as a slice where they are neighbours in ascending order: several times faster to index with."""
     first, count = int(rows[0]), len(rows)
-    if count == 1 or (int(rows[-1]) - first == count - 1 and (np.diff(rows) == 1).all()):
+    if count == 1 or (int(rows[-1]) - first == count - 1 and (rows[1:] - rows[:-1] == 1).all()):
         return slice(first, first + count)
     return rows
 

@@ -45,7 +45,7 @@ from evenmatch.domain.queue import Format
 from evenmatch.domain.snapshot import Snapshot
 from evenmatch.domain.table import Table
 from evenmatch.errors import MatcherError
-from evenmatch.matchers.contract import plan_from_matches, require_seatable
+from evenmatch.matchers.contract import require_seatable
 from evenmatch.matchers.parameters import choice, number, whole_number
 from evenmatch.numerics import skill_buckets, wasserstein
 from evenmatch.numerics.lobby_pairs import best_pairs, first_pairs
@@ -59,6 +59,8 @@ CAP_MAX: Final = 1e9
 BUCKETS_MAX: Final = 10_000
 SCORE_MAX: Final = 1e9
 TEAMS: Final = np.array([0, 1], np.int8)
+# As plain numbers, which numpy takes sooner than the members of an enum.
+SEATED, TOO_FEW, NOBODY_FAIR = int(Reason.SEATED), int(Reason.TOO_FEW_PLAYERS), int(Reason.NO_FAIR_OPPONENT)
 
 
 class Cinder:
@@ -109,21 +111,21 @@ class Cinder:
         divisor = snapshot.format.size if self.normalize == "mean" else 1
         limit = gap_most(self.sanction_max, divisor)
         pairs = (best_pairs if self.mode == "best" else first_pairs)(lobbies, limit, self.overlap_min)
-        made = len(pairs.gaps)
-        rows = order[pairs.places]
+        rosters = order[pairs.places].astype(np.int32)
+        team_of, reasons = np.empty(rosters.shape, np.int8), np.empty(len(order), np.int8)
+        team_of[:] = TEAMS
+        reasons.fill(TOO_FEW if len(order) - rosters.size < 2 else NOBODY_FAIR)
+        reasons[rosters] = SEATED
         sanction = pairs.gaps / divisor
         told = Table({"overlap": pairs.overlaps, "sanction": sanction})
-        alone = len(order) - 2 * made < 2
-        return plan_from_matches(
-            snapshot,
-            rows=rows.ravel(),
-            teams=np.tile(TEAMS, made),
-            tickets=np.full(made, 2),
-            left=np.full(len(order), Reason.TOO_FEW_PLAYERS if alone else Reason.NO_FAIR_OPPONENT, np.int8),
+        return Plan(
+            rosters=rosters,
+            team_of=team_of,
             cost=sanction,
+            reasons=reasons,
             details={"bound": None, "optimality_gap": None},
             match_details=told,
-            trace=account(snapshot.ticket[rows], told) if trace else (),
+            trace=account(snapshot.ticket[rosters], told) if trace else (),
         )
 
     def lobbies(self, snapshot: Snapshot, order: Array) -> Lobbies:

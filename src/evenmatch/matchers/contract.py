@@ -127,7 +127,7 @@ def _party_sizes(snapshot: Snapshot) -> list[int]:
     if snapshot.solo:
         return [1] if len(snapshot) else []
     size = snapshot.size
-    if (size == size[0]).all():
+    if not np.count_nonzero(size != size[0]):
         return [int(size[0])]
     return [int(party) for party in np.flatnonzero(np.bincount(size))]
 
@@ -190,7 +190,8 @@ def wave_next_change_ms(matcher: Matcher, snapshot: Snapshot) -> int | None:
 
 
 def _one_group(snapshot: Snapshot) -> bool:
-    return not len(snapshot) or bool((snapshot.group == snapshot.group[0]).all())
+    group = snapshot.group
+    return not len(group) or not np.count_nonzero(group != group[0])
 
 
 def _groups(snapshot: Snapshot) -> Iterator[tuple[Array, Snapshot]]:

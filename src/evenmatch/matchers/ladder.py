@@ -28,6 +28,7 @@ their earlier ticket (optimal). Only maps and servers depend on the seed.
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
@@ -72,7 +73,7 @@ from evenmatch.matchers.ladder_stages import (
 )
 from evenmatch.matchers.parameters import choice, number, whole_number
 from evenmatch.numerics.selection import selected
-from evenmatch.numerics.wave_columns import first_beyond, in_canonical_order, paired, seated
+from evenmatch.numerics.wave_columns import canonical_order, first_beyond, in_canonical_order, paired, seated
 from evenmatch.numerics.window_pairs import RULES
 
 __all__ = [
@@ -97,6 +98,26 @@ __all__ = [
 ]
 
 _PLAYED: Final = Format(2, 1)
+# As plain numbers: numpy takes twenty times as long to see that an enum's member is one.
+_NO_OPPONENT, _FILTERED, _LESS_EVEN, _NO_SIDE, _TOO_FEW = (
+    int(reason)
+    for reason in (
+        Reason.NO_OPPONENT_IN_WINDOW,
+        Reason.FILTERED,
+        Reason.LESS_EVEN,
+        Reason.CANNOT_PLAY_SIDE,
+        Reason.TOO_FEW_PLAYERS,
+    )
+)
+
+
+@lru_cache(maxsize=1000)
+def _pressed(
+    queue_size: int, population: int, scales: tuple[tuple[Any, ...], ...], thresholds: tuple[float, ...]
+) -> tuple[Fraction, str]:
+    """Stage 3: the pressure and its category; most waves of a queue ask what one before them did."""
+    level = exact_pressure(queue_size, population, [(most, scale) for most, scale in scales])
+    return level, category(level, thresholds)
 
 
 class Wave(NamedTuple):
@@ -218,21 +239,21 @@ class Ladder:
             len(snapshot), wave.population, float(wave.pressure), wave.category, *wave.growth, self._window_of
         )
         left = np.empty(len(snapshot), np.int8)
-        left.fill(Reason.NO_OPPONENT_IN_WINDOW)
+        left.fill(_NO_OPPONENT)
         matched = self._optimal if self.solver == "optimal" else self._document
         first, second = matched(wave, parts, account, left)
         if len(parts.neither):
-            left[parts.neither] = Reason.CANNOT_PLAY_SIDE
+            left[parts.neither] = _NO_SIDE
         if len(snapshot) - len(parts.neither) == 1:
-            left[left != Reason.CANNOT_PLAY_SIDE] = Reason.TOO_FEW_PLAYERS
+            left[left != _NO_SIDE] = _TOO_FEW
         gap, cost, score = columns = np.empty((3, len(first)))
         weight = float(self.wait_coefficient)
-        least, greatest = paired(first, second, wave.first, wave.second, wave.misses, weight, columns)
+        of_gaps = paired(first, second, wave.first, wave.second, wave.misses, weight, columns)
         rosters, team_of = np.empty((len(first), 2), np.int32), np.empty((len(first), 2), np.int8)
         reasons = np.empty(len(snapshot), np.int8)
         seated(wave.order, first, second, left, rosters, team_of, reasons)
         account.creation(first, second, gap, score, self._create(snapshot, rosters, seed))
-        account.clean_up(gap, least, greatest, len(snapshot))
+        account.clean_up(gap, *of_gaps, len(snapshot))
         return Plan(
             rosters=rosters,
             team_of=team_of,
@@ -249,36 +270,44 @@ class Ladder:
 
     def _wave(self, snapshot: Snapshot) -> Wave:
         """The columns of a snapshot in canonical order, with pressure and windows (stage 3)."""
-        order = snapshot.canonical_order()
+        order = canonical_order(snapshot.waited_ms, snapshot.returned, snapshot.ticket)
+        if len(order) < len(snapshot):
+            order = snapshot.canonical_order()
         population = self.active_population
         if population is None:
             population = len(snapshot) if snapshot.active_population is None else snapshot.active_population
-        level = exact_pressure(len(snapshot), population, [(most, scale) for most, scale in self.population_scales])
-        word = category(level, self.thresholds)
+        level, word = _pressed(
+            len(snapshot), population, tuple(map(tuple, self.population_scales)), tuple(self.thresholds)
+        )
         base, growth = self.windows[CATEGORIES.index(word)]
         misses = np.ascontiguousarray(snapshot.misses, np.int32)
+        ratings = self._side_ratings(snapshot)
         columns = np.empty((4, len(order)))
-        if not in_canonical_order(order, *self._side_ratings(snapshot), misses, float(base), float(growth), columns):
+        if not in_canonical_order(order, *ratings, misses, FACT_MAX, float(base), float(growth), columns):
+            self._require_usable(snapshot, ratings)
             raise MatcherError("misses must be 0 or more")
         first, second, missed, widest = columns
         return Wave(order, first, second, missed, widest, population, level, word, (base, growth))
 
     def _side_ratings(self, snapshot: Snapshot) -> tuple[Array, Array]:
-        """float64[n] for each side, NaN = can't play it; raises MatcherError where ratings are missing or absurd."""
+        """float64[n] for each side, NaN = can't play it; raises MatcherError where there are none at all."""
         fields = [f"ratings.{side}" for side in self.sides]
         if len(snapshot) and not any(field in snapshot.facts for field in fields):
             raise MatcherError(f"ladder: missing side ratings: the tickets have neither {fields[0]} nor {fields[1]}")
-        columns = []
-        for field in fields:
-            given = snapshot.facts.get(field)
-            rating = np.full(len(snapshot), np.nan) if given is None else np.ascontiguousarray(given, np.float64)
+        first, second = (
+            np.full(len(snapshot), np.nan) if given is None else np.ascontiguousarray(given, np.float64)
+            for given in map(snapshot.facts.get, fields)
+        )
+        return first, second
+
+    def _require_usable(self, snapshot: Snapshot, ratings: tuple[Array, Array]) -> None:
+        """Raise MatcherError that names the first ticket with an absurd rating, if there is one."""
+        for side, rating in zip(self.sides, ratings, strict=True):
             if (row := int(first_beyond(rating, FACT_MAX))) >= 0:
                 raise MatcherError(
-                    f"ladder: ticket {int(snapshot.ticket[row])}: {field} must be a number "
+                    f"ladder: ticket {int(snapshot.ticket[row])}: ratings.{side} must be a number "
                     f"from {-FACT_MAX:g} to {FACT_MAX:g}, not {rating[row]}"
                 )
-            columns.append(rating)
-        return columns[0], columns[1]
 
     def _document(self, wave: Wave, parts: Partition, account: Account, left: Array) -> tuple[Array, Array]:
         """Stages 2 and 4 to 6: the places of each match on either side, and FILTERED noted in `left`."""
@@ -290,8 +319,8 @@ class Ladder:
         kept = filter_by_priority(*before, wave.misses)
         account.filtering(self.sides[swapped], before, kept)
         if 0 < len(kept[1]) < len(before[1]):
-            left[before[1]] = Reason.FILTERED
-            left[kept[1]] = Reason.NO_OPPONENT_IN_WINDOW
+            left[before[1]] = _FILTERED
+            left[kept[1]] = _NO_OPPONENT
         rule, weight = self._window_of, float(self.wait_coefficient)
         (leads, found, follows), candidates, swaps, passes = selected(
             RULES[rule], weight, self.refinement_passes, *kept, *ratings, wave.misses, wave.window
@@ -309,7 +338,7 @@ class Ladder:
     def _optimal(self, wave: Wave, _: Partition, account: Account, left: Array) -> tuple[Array, Array]:
         """In place of stages 2 and 4 to 6: the best pairs, and LESS_EVEN noted in `left`."""
         best = best_pairs(wave.first, wave.second, wave.window, window_of=self._window_of)
-        left[best.has_opponent] = Reason.LESS_EVEN
+        left[best.has_opponent] = _LESS_EVEN
         account.optimum(best)
         return best.first, best.second
 

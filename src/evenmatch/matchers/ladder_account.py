@@ -27,6 +27,7 @@ from evenmatch.matchers.ladder_stages import Equalized, Partition, Side, Total, 
 
 __all__ = ["LISTED_MAX", "Account"]
 
+_NOTHING: Final = Table()
 LISTED_MAX: Final = 100
 """Entries of a list in the trace, at most."""
 
@@ -40,7 +41,7 @@ class Account:
         self.ticket = ticket
         self.wanted = wanted
         self.details: dict[str, Any] = dict.fromkeys(_STATISTICS)
-        self.match_details = Table()
+        self.match_details = _NOTHING
         self.best: list[dict[str, Any]] = []
         self.steps: list[dict[str, Any]] = []
 
@@ -89,7 +90,8 @@ class Account:
             "window_of": rule,
         }
         self.details |= told
-        self._step(3, "pressure", **told)
+        if self.wanted:
+            self._step(3, "pressure", **told)
 
     def filtering(self, lead_side: str, before: tuple[Array, Array], kept: tuple[Array, Array]) -> None:
         """Stage 4; places of lead and follow."""
@@ -138,7 +140,8 @@ class Account:
         """What stands in place of stages 2 and 4 to 6 where the solver is "optimal"."""
         told = {"candidates": best.candidates, "bound": best.bound, "optimality_gap": best.optimality_gap}
         self.details |= told
-        self._step(5, "best_pairs", **told, matches=self._pairs(best.first, best.second))
+        if self.wanted:
+            self._step(5, "best_pairs", **told, matches=self._pairs(best.first, best.second))
 
     def creation(self, first: Array, second: Array, gap: Array, score: Array, venues: Venues) -> None:
         """Stage 7; places of each match, by side."""
@@ -153,22 +156,23 @@ class Account:
         if self.wanted:
             self._step(7, "create_matches", matches=list(self.match_details[:LISTED_MAX]))
 
-    def clean_up(self, gap: Array, least: float, greatest: float, queue_size: int) -> None:
-        """Stage 8; `least` and `greatest` are those of the gaps, if there are any."""
+    def clean_up(self, gap: Array, least: float, greatest: float, total: float, queue_size: int) -> None:
+        """Stage 8; the least gap, the greatest, and the sum of all, NaN = it must be added up exactly here."""
+        parts = Total([total], len(gap)) if not math.isnan(total) else Total.of(gap, np.arange(len(gap)))
         told = {
             "matches": len(gap),
             "matched": 2 * len(gap),
             "remaining": queue_size - 2 * len(gap),
-            "gap_mean": Total.of(gap, np.arange(len(gap))).mean,
+            "gap_mean": parts.mean,
             "gap_min": least if len(gap) else None,
             "gap_max": greatest if len(gap) else None,
         }
         self.details |= told
-        self._step(8, "clean_up", **told)
+        if self.wanted:
+            self._step(8, "clean_up", **told)
 
     def _step(self, stage: int, name: str, **told: Any) -> None:
-        if self.wanted:
-            self.steps.append({"stage": stage, "name": name, **told})
+        self.steps.append({"stage": stage, "name": name, **told})
 
     def _listed(self, name: str, places: Array) -> dict[str, Any]:
         return {"set": name, "count": len(places), "tickets": self.ticket[places[:LISTED_MAX]].tolist()}

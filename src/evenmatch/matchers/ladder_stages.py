@@ -32,7 +32,7 @@ import numpy as np
 
 from evenmatch.domain.arrays import Array
 from evenmatch.errors import MatcherError
-from evenmatch.numerics.exact_sums import exact_sum
+from evenmatch.numerics.exact_sums import exact_sum, whole_sum
 from evenmatch.numerics.exchanges import exchanged
 from evenmatch.numerics.two_sides import divided, longest_waiting, most_neutral, shared_out
 from evenmatch.numerics.window_pairs import RULES, window_pairs
@@ -152,7 +152,8 @@ class Total(NamedTuple):
     @classmethod
     def of(cls, ratings: Array, places: Array) -> "Total":
         """The sum of the ratings at these places."""
-        return cls(exact_sum(ratings, places).tolist(), len(places))
+        total, exact = whole_sum(ratings, places)
+        return cls([total] if exact else exact_sum(ratings, places).tolist(), len(places))
 
     @property
     def mean(self) -> float | None:

@@ -16,11 +16,12 @@ Invariants.
   2. Between equal optima only the total is promised; but the same players and seed always give the same one.
 
 How we differ. The document runs Edmonds-Karp, O(n^5), on the whole network. We bid on short lists of near leaders, mend
-the rest by shortest paths, and then test every pair, without ever keeping all weights (`numerics/transport`). Its
-introduction says that a player joins the leader with the highest association degree: that is `m2l`, not LOM.
+the rest by shortest paths, and then test every pair, without ever keeping all weights (`numerics/transport`); a few
+players are seated by shortest paths alone (`numerics/few_leaders`). Its introduction says that a player joins the
+leader with the highest association degree: that is `m2l`, not LOM.
 
-Complexity. About linear in n for profiles of few features: a millisecond or two for n = 500, h = 10, a second or two
-for n = 100,000 with three features.
+Complexity. About linear in n for profiles of few features: a millisecond or two for n = 500, h = 10, a few seconds for
+n = 100,000. Two features take longer than three, because prices reach farther on a plane than in space.
 
 Source: the paper that proposes LOM and its association-based criterion, sections 3 (algorithm) and 4 (evaluation).
 """
@@ -36,6 +37,7 @@ from evenmatch.domain.queue import Format
 from evenmatch.domain.snapshot import Snapshot
 from evenmatch.matchers.association import Declared, kept, required, words
 from evenmatch.matchers.sessions import assigned, format_refusal, judge_parameters, judged_weights, plan_sessions
+from evenmatch.numerics.few_leaders import FEW, few_broken, few_costs, seat_few
 from evenmatch.numerics.profiles import Profiles
 from evenmatch.numerics.transport import Problem, certificate_broken, matrix_problem, profile_problem, solve
 
@@ -105,7 +107,20 @@ def flow_by_profile(profiles: Profiles, leaders: Array, members: Array, capacity
     """int64[k, capacity]: places in `members` for each leader in an optimum, ascending."""
     if not len(leaders) or not capacity:
         return np.empty((len(leaders), capacity), np.int64)
+    if len(leaders) * len(members) <= FEW:
+        return _proven_few(profiles, leaders, members, capacity)
     return _proven(profile_problem(profiles, leaders, members, capacity))
+
+
+def _proven_few(profiles: Profiles, leaders: Array, members: Array, capacity: int) -> Array:
+    """An optimum of a few players, its proof checked."""
+    cost = np.empty((len(leaders), len(members)), np.int64)
+    leader_of, v = np.empty((2, len(members)), np.int64)
+    u = np.empty(len(leaders), np.int64)
+    few_costs(*profiles, leaders, members, cost)
+    seat_few(cost, capacity, leader_of, u, v)
+    assert not few_broken(cost, capacity, leader_of, u, v)
+    return _by_leader(leader_of, len(leaders), capacity)
 
 
 def _proven(problem: Problem) -> Array:
@@ -113,6 +128,10 @@ def _proven(problem: Problem) -> Array:
     found = solve(problem)
     broken = certificate_broken(problem, found)
     assert broken is None, broken
-    leaders, capacity = len(found.row_price), problem.capacity
-    by_leader = np.argsort(found.row_of, kind="stable")
-    return by_leader[len(by_leader) - leaders * capacity :].reshape(leaders, capacity)
+    return _by_leader(found.row_of, len(found.row_price), problem.capacity)
+
+
+def _by_leader(leader_of: Array, leaders: int, capacity: int) -> Array:
+    """int64[k, capacity]: who sits with each leader, ascending; -1 = with nobody."""
+    order = leader_of.argsort(kind="stable")
+    return order[len(order) - leaders * capacity :].reshape(leaders, capacity)

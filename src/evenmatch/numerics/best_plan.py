@@ -2,7 +2,8 @@
 
 Problem. A pool of at most some fourteen tickets, in order of preference, each a party of some size and total rating.
 Wanted is, for every set of tickets that makes exactly one match, the division into teams whose mean ratings are least
-apart; and then, given what each set costs, the plan of most matches, of those the cheapest, of those the first.
+apart; and then the plan of most matches, of those the cheapest, of those the first. A match costs the square of how far
+its teams are apart, or its parties where there is one team: the expressions are those of the matchers' `cost`.
 
 Idea. Sets are bit masks in which the earliest ticket has the highest bit, so that descending masks are sets in order of
 preference.
@@ -10,7 +11,8 @@ preference.
      before it have a ticket; a branch whose full teams already are as far apart as the best division's is left.
   2. best(tickets that remain), by ascending mask: leave the earliest ticket, or seat it in any set that begins with it
      and is among them. What remains after either is a lesser mask, which is solved already. Most masks can't remain at
-     all, since what is gone below the earliest ticket went with one before it; those are marked off first.
+     all, since what is gone below the earliest ticket went with one before it; those are marked off first. Where all
+     tickets are single players, any of them make a match: as long as they do without a rest, none is left.
 
 Why correct. In every plan the earliest remaining ticket is either left or in one match, which begins with it, so stage
 2 meets every plan exactly once. A full team never changes, so in stage 1 the gap between full teams never shrinks.
@@ -28,19 +30,32 @@ from evenmatch.domain.arrays import Array
 
 from .compiled import FLOATS, INT, INTS, kernel
 
-__all__ = ["best_sets", "divisions"]
+__all__ = ["best_plan"]
 
 NOTHING: Final = -2
 LEAVE: Final = -1
 
 
 @kernel()
-def _divide(size: Array, total: Array, teams: int, team_size: int, best: Array) -> bool:
-    """Write the best team of each ticket; False if no division fills all teams."""
-    count = len(size)
-    rooms, totals = np.full(teams, team_size), np.zeros(teams)
-    chosen, before = np.full(count + 1, -1), np.zeros(count)
-    low, high = np.full(count + 1, np.inf), np.full(count + 1, -np.inf)
+def _divide(
+    size: Array,
+    total: Array,
+    count: int,
+    team_size: int,
+    rooms: Array,
+    totals: Array,
+    chosen: Array,
+    before: Array,
+    low: Array,
+    high: Array,
+    best: Array,
+) -> float:
+    """Write the best team of each of the first `count` tickets; the gap between teams, inf: no division fills them.
+
+    `rooms` and `totals` have an element a team, the four after them one a ticket and one more, all to be used freely.
+    """
+    teams = len(rooms)
+    rooms[:], totals[:], chosen[0], low[0], high[0] = team_size, 0.0, -1, np.inf, -np.inf
     best_gap = np.inf
     ticket = 0
     while ticket >= 0:
@@ -73,7 +88,17 @@ def _divide(size: Array, total: Array, teams: int, team_size: int, best: Array) 
             low[ticket], high[ticket], chosen[ticket] = lower, upper, -1
         else:
             ticket -= 1
-    return best_gap < np.inf
+    return best_gap
+
+
+@kernel()
+def _spread(size: Array, total: Array, count: int) -> float:
+    """How far apart the mean ratings of the first `count` parties are."""
+    low, high = np.inf, -np.inf
+    for ticket in range(count):
+        mean = total[ticket] / size[ticket]
+        low, high = min(low, mean), max(high, mean)
+    return high - low
 
 
 @kernel()
@@ -87,34 +112,35 @@ def _players(size: Array) -> Array:
     return players
 
 
-@kernel(INTS, FLOATS, INT, INT)
-def divisions(size: Array, total: Array, teams: int, team_size: int) -> tuple[Array, Array, Array]:
-    """The sets that make a match, in order of preference: masks, int64[k]; places and teams, int32[k, pool], -1 = none.
-
-    `size`, int64[pool], and `total`, float64[pool]: players and their ratings added up, a ticket each.
-    """
+@kernel()
+def _divisions(
+    size: Array, total: Array, players: Array, teams: int, team_size: int
+) -> tuple[Array, Array, Array, Array]:
+    """The sets that make a match, in order of preference: masks, int64[k]; costs; places and teams, [k, pool]."""
     pool = len(size)
-    players = _players(size)
     count = (players == teams * team_size).sum()
-    masks = np.empty(count, np.int64)
-    places, team_of = np.full((count, pool), np.int32(-1)), np.full((count, pool), np.int32(-1))
-    member, found = np.empty(pool, np.int64), 0
+    masks, cost = np.empty(count, np.int64), np.empty(count)
+    places, team_of = np.full((count, pool), np.int32(-1)), np.full((count, pool), np.int8(-1))
+    sizes, ratings, found = np.empty(pool, np.int64), np.empty(pool), 0
+    rooms, totals, chosen = np.empty(teams, np.int64), np.empty(teams), np.empty(pool + 1, np.int64)
+    before, low, high = np.empty(pool + 1), np.empty(pool + 1), np.empty(pool + 1)
     for mask in range(len(players) - 1, -1, -1):
         if players[mask] != teams * team_size:
             continue
         members = 0
         for place in range(pool):
             if mask >> (pool - 1 - place) & 1:
-                member[members] = place
+                places[found, members], sizes[members], ratings[members] = place, size[place], total[place]
                 members += 1
-        seated = member[:members]
-        if _divide(size[seated], total[seated], teams, team_size, team_of[found]):
-            masks[found] = mask
-            places[found, :members] = seated
+        gap = _divide(sizes, ratings, members, team_size, rooms, totals, chosen, before, low, high, team_of[found])
+        if gap < np.inf:
+            if teams == 1:
+                gap = _spread(sizes, ratings, members)
+            masks[found], cost[found] = mask, gap * gap
             found += 1
         else:
-            team_of[found] = -1
-    return masks[:found], places[:found], team_of[:found]
+            team_of[found] = places[found] = -1
+    return masks[:found], cost[:found], places[:found], team_of[:found]
 
 
 @kernel()
@@ -148,15 +174,22 @@ def _beginnings(masks: Array, pool: int) -> Array:
 
 
 @kernel()
-def _reached(players: Array, masks: Array, begin: Array, seats: int) -> Array:
+def _may_leave(players: Array, remaining: int, seats: int, solo: bool) -> bool:
+    """Not where single players fill their matches without a rest: to leave one would be to lose a match."""
+    return not solo or players[remaining] % seats != 0
+
+
+@kernel()
+def _reached(players: Array, masks: Array, begin: Array, seats: int, solo: bool) -> Array:
     """bool[2^pool]: the tickets that may remain at some time, and are enough for a match."""
     reached = np.zeros(len(players), np.bool_)
     reached[-1] = players[-1] >= seats
     for earliest in range(len(begin) - 2, -1, -1):
         for remaining in range((2 << earliest) - 1, (1 << earliest) - 1, -1):
             if reached[remaining]:
-                rest = remaining ^ 1 << earliest
-                reached[rest] = players[rest] >= seats
+                if _may_leave(players, remaining, seats, solo):
+                    rest = remaining ^ 1 << earliest
+                    reached[rest] = players[rest] >= seats
                 for index in range(begin[earliest + 1], begin[earliest]):
                     if masks[index] & remaining == masks[index]:
                         rest = remaining ^ masks[index]
@@ -164,14 +197,14 @@ def _reached(players: Array, masks: Array, begin: Array, seats: int) -> Array:
     return reached
 
 
-@kernel(INTS, INTS, FLOATS, INT)
-def best_sets(size: Array, masks: Array, cost: Array, seats: int) -> Array:
+@kernel()
+def _best_sets(players: Array, pool: int, masks: Array, cost: Array, seats: int) -> Array:
     """int64: the indices of the sets that are the matches of the best plan, in the order of their earliest tickets."""
-    players, begin = _players(size), _beginnings(masks, len(size))
-    reached = _reached(players, masks, begin, seats)
+    begin, solo = _beginnings(masks, pool), players[-1] == pool
+    reached = _reached(players, masks, begin, seats, solo)
     matches, least = np.zeros(len(players), np.int64), np.zeros(len(players))
     choice = np.full(len(players), NOTHING)
-    for earliest in range(len(size)):
+    for earliest in range(pool):
         for remaining in range(1 << earliest, 2 << earliest):
             if not reached[remaining]:
                 continue
@@ -183,7 +216,25 @@ def best_sets(size: Array, masks: Array, cost: Array, seats: int) -> Array:
                     if matches[rest] + 1 > most or (matches[rest] + 1 == most and price < cheapest):
                         most, cheapest, chosen = matches[rest] + 1, price, index
             rest = remaining ^ 1 << earliest
-            if matches[rest] > most or (matches[rest] == most and least[rest] < cheapest):
+            if _may_leave(players, remaining, seats, solo) and (
+                matches[rest] > most or (matches[rest] == most and least[rest] < cheapest)
+            ):
                 most, cheapest, chosen = matches[rest], least[rest], LEAVE
             matches[remaining], least[remaining], choice[remaining] = most, cheapest, chosen
     return _chosen(choice, masks, matches[-1])
+
+
+@kernel(INTS, FLOATS, INT, INT)
+def best_plan(size: Array, total: Array, teams: int, team_size: int) -> tuple[Array, Array, Array, int]:
+    """The matches in the order of their earliest tickets: places and teams, int32 and int8[k, pool], -1 = none; costs.
+
+    `size`, int64[pool], and `total`, float64[pool]: players and their ratings added up, a ticket each. The last answer
+    has the bits of all tickets that could be in some match.
+    """
+    players = _players(size)
+    masks, cost, places, team_of = _divisions(size, total, players, teams, team_size)
+    playable = 0
+    for mask in masks:
+        playable |= mask
+    matches = _best_sets(players, len(size), masks, cost, teams * team_size)
+    return places[matches], team_of[matches], cost[matches], playable

@@ -2,8 +2,10 @@
 
 Problem. A mean must not depend on the order of its values, and two means must be compared exactly.
 
-Idea. A sum is kept as a few floats that do not overlap in their bits (Shewchuk's expansion, which is what `math.fsum`
-keeps as well). A new value is added to each in turn; what addition rounds off is itself a float and stays.
+Idea. As long as all values are whole and their sizes add up to less than 2^53, as with ratings in whole points, floats
+add up without rounding (`whole_sum`). Otherwise a sum is kept as a few floats that do not overlap in their bits
+(Shewchuk's expansion, which is what `math.fsum` keeps as well). A new value is added to each in turn; what addition
+rounds off is itself a float and stays.
 
 Why it is exact. Of two floats the sum and what was rounded off it are both floats, found without error if the larger
 one comes first. `math.fsum` of the few that are left is the exact sum, rounded once: the same float that `math.fsum`
@@ -19,10 +21,25 @@ import numpy as np
 from evenmatch.domain.arrays import Array
 from evenmatch.numerics.compiled import FLOATS, INTS, kernel
 
-__all__ = ["exact_sum"]
+__all__ = ["exact_sum", "whole_sum"]
 
 _PARTS_MAX: Final = 64
 """More parts than a sum of finite floats can have: they do not overlap, and a float has exponents for 40 of them."""
+
+
+_WHOLE_MAX: Final = 2.0**53
+
+
+@kernel(FLOATS, INTS)
+def whole_sum(values: Array, places: Array) -> tuple[float, bool]:
+    """The sum of the values at these places, and whether nothing of it can have been rounded off."""
+    total, size, whole = 0.0, 0.0, True
+    for place in places:
+        value = values[place]
+        whole &= np.floor(value) == value
+        total += value
+        size += abs(value)
+    return total, whole and size < _WHOLE_MAX
 
 
 @kernel(FLOATS, INTS)

@@ -33,6 +33,8 @@ Invariants.
   1. A lobby is free exactly if it is in the tree, and then `partners` holds whom it found last.
   2. Pairs are written in the order they are made, gaps never falling (best) or earlier lobbies rising (first).
 
+A few lobbies need none of this: `few_lobbies` compares all with all.
+
 Complexity. `first`: one search a seeker. `best`: a search a lobby, and one whenever its partner was taken and it comes
 to the top: 1.2 searches a lobby at random. See `lobby_tree` for what a search costs, and where it gets slow.
 """
@@ -44,11 +46,14 @@ import numpy as np
 from evenmatch.domain.arrays import Array
 from evenmatch.numerics import threads
 from evenmatch.numerics.compiled import FLOAT, FLOATS, INT, INT32S2, OUT_FLOATS, OUT_INTS, OUT_INTS2, kernel
+from evenmatch.numerics.few_lobbies import few_pairs
 from evenmatch.numerics.lobby_ranges import Lobbies, similarity
 from evenmatch.numerics.lobby_tree import STACK, TREE, Tree, earliest_acceptable, grow, nearest_acceptable, remove
 
 __all__ = ["Pairs", "best_pairs", "first_pairs"]
 
+FEW: Final = 48
+"""So few lobbies are compared all with all (`few_lobbies`)."""
 AHEAD: Final = 32
 """Places after a seeker that `first` looks at before it asks the tree."""
 ROUND_LEAST: Final = 1000
@@ -72,8 +77,8 @@ def first_pairs(lobbies: Lobbies, limit: int, overlap_min: float) -> Pairs:
     """Each lobby in order with the earliest free one that has at most this gap and at least this overlap."""
     count = len(lobbies.low)
     pairs = _room_for(count // 2)
-    if count < 2:
-        return pairs
+    if count <= FEW:
+        return _filled(pairs, few_pairs(*lobbies[:3], limit, overlap_min, False, *pairs))
     tree = grow(lobbies, np.arange(count), limit, overlap_min)
     return _filled(pairs, _take_first(tree, *lobbies[:3], limit, overlap_min, *pairs))
 
@@ -82,6 +87,8 @@ def best_pairs(lobbies: Lobbies, limit: int, overlap_min: float) -> Pairs:
     """Repeatedly the pair with the least gap, of those with at most this gap and at least this overlap."""
     count, size = lobbies.buckets.shape
     pairs = _room_for(count // 2)
+    if count <= FEW:
+        return _filled(pairs, few_pairs(*lobbies[:3], limit, overlap_min, True, *pairs))
     gaps, partners = np.empty(count, np.int64), np.full(count, count)
     free = np.arange(count)
     made = 0

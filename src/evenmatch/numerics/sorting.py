@@ -2,15 +2,17 @@
 
 Problem. Kernels need a sort that is stable, quick for thirty numbers and for a million, and at home in compiled code.
 
-Idea. The bits of a float, with the sign bit set on those from zero up and all bits flipped on those below, rise with
-the number. Whole numbers that size are sorted by counting: eleven bits at a time, the lowest first, each time stably.
-Few numbers are sorted by insertion, which is stable too and needs no counts.
+Idea. Numbers become keys, whole and from zero up, that rise with them. Where all numbers are whole, as most ratings and
+misses are, a key is how far the number is from the least. Otherwise it is the bits of the float, with the sign bit set
+on those from zero up and all bits flipped on those below. Keys are sorted by counting: some eleven bits at a time, the
+lowest first, each time stably, from the lowest bit in which any two differ to the highest; whole points of a rating
+need one such pass. Few numbers are sorted by insertion, which is stable too and needs no counts.
 
-Why it is exact. No two different numbers share such bits, except the two zeros, which adding 0.0 makes one. There must
-be no NaN.
+Why it is exact. Whole floats below 2^53 become integers without rounding. No two different numbers share their bits,
+except the two zeros, which adding 0.0 makes one. There must be no NaN.
 
-Complexity. O(n) for each of six groups of bits; groups in which all numbers agree are skipped. Memory: 32 bytes a
-number for the time of the call.
+Complexity. O(n) for each group of bits, of which there are six at most; groups in which all numbers agree are skipped.
+Memory: 32 bytes a number for the time of the call.
 """
 
 from typing import Final
@@ -25,7 +27,9 @@ __all__ = ["stable_order"]
 _FEW: Final = 100
 """Up to so many numbers, insertion is quicker than counting."""
 _BITS: Final = 11
-_GROUPS: Final = 6
+"""Bits in a group, at most."""
+_WHOLE_MAX: Final = 2.0**52
+"""Numbers beyond are not looked at as whole ones."""
 
 
 @kernel()
@@ -41,34 +45,63 @@ def _by_insertion(values: Array) -> Array:
 
 
 @kernel()
-def _rising_bits(values: Array) -> Array:
-    bits = (values + 0.0).view(np.uint64)
-    top = np.uint64(1) << np.uint64(63)
-    for place in range(len(bits)):
-        bits[place] = bits[place] ^ (top if bits[place] < top else ~np.uint64(0))
-    return bits
+def _keys(values: Array) -> Array:
+    """uint64[n], which rise with the values."""
+    least, whole = np.inf, True
+    for value in values:
+        least = min(least, value)
+        whole &= (np.floor(value) == value) & (abs(value) < _WHOLE_MAX)
+    keys = np.empty(len(values), np.uint64)
+    if whole:
+        for place in range(len(values)):
+            keys[place] = np.uint64(np.int64(values[place] - least))
+        return keys
+    bits, top = (values + 0.0).view(np.uint64), np.uint64(1) << np.uint64(63)
+    for place in range(len(values)):
+        keys[place] = bits[place] ^ (top if bits[place] < top else ~np.uint64(0))
+    return keys
 
 
 @kernel()
-def _counts(keys: Array) -> Array:
-    """int64[groups, 2^bits]: how many keys have each value of each group of bits."""
-    counts = np.zeros((_GROUPS, 1 << _BITS), np.int64)
-    mask = np.uint64((1 << _BITS) - 1)
+def _differing(keys: Array) -> tuple[int, int]:
+    """The lowest bit in which any two keys differ, and the one behind the highest; equal if all keys are."""
+    differ = np.uint64(0)
     for key in keys:
-        for group in range(_GROUPS):
-            counts[group, np.int64((key >> np.uint64(group * _BITS)) & mask)] += 1
+        differ |= key ^ keys[0]
+    low, high = 0, 64
+    while low < high and not (differ >> np.uint64(low)) & np.uint64(1):
+        low += 1
+    while high > low and not (differ >> np.uint64(high - 1)) & np.uint64(1):
+        high -= 1
+    return low, high
+
+
+@kernel()
+def _counts(keys: Array, low: int, groups: int, bits: int) -> Array:
+    """int64[groups, 2^bits]: how many keys have each value of each group of bits, from bit `low` on."""
+    counts = np.zeros((groups, 1 << bits), np.int64)
+    mask = np.uint64((1 << bits) - 1)
+    for group in range(groups):
+        shift = np.uint64(low + group * bits)
+        for key in keys:
+            counts[group, np.int64((key >> shift) & mask)] += 1
     return counts
 
 
 @kernel()
 def _by_counting(values: Array) -> Array:
     total = len(values)
-    keys, order = _rising_bits(values), np.arange(total)
+    keys, order = _keys(values), np.arange(total)
+    low, high = _differing(keys)
+    if low == high:
+        return order
+    groups = -((low - high) // _BITS)
+    bits = -((low - high) // groups)
     other_keys, other_order = np.empty_like(keys), np.empty_like(order)
-    counts = _counts(keys)
-    mask = np.uint64((1 << _BITS) - 1)
-    for group in range(_GROUPS):
-        shift = np.uint64(group * _BITS)
+    counts = _counts(keys, low, groups, bits)
+    mask = np.uint64((1 << bits) - 1)
+    for group in range(groups):
+        shift = np.uint64(low + group * bits)
         starts = counts[group]
         if starts[np.int64((keys[0] >> shift) & mask)] == total:
             continue

@@ -12,6 +12,7 @@ falling eps finds prices that are nearly right (`leader_auction`), shortest augm
 
     lists -> auction, large eps -> lists at those prices -> auction, small eps -> augmenting paths -> proof
 
+Many members begin with the prices of smaller problems, in which groups stand for leaders and members (`leader_scales`).
 Where one number is all that counts, the order on the line takes the auction's place (`leader_line`).
 
 Exact arithmetic. Costs are int64 multiples of a power of two, `step`. Of a matrix, 2^50 or almost as many steps make
@@ -50,6 +51,7 @@ from evenmatch.numerics.leader_proof import (
     a_pair_costs_less,
     solution_broken,
 )
+from evenmatch.numerics.leader_scales import begin_with_coarse_prices, mean_spread
 from evenmatch.numerics.leader_space import FAR, NOWHERE, Space, on_grid
 from evenmatch.numerics.profiles import Profiles, tree_of
 
@@ -61,8 +63,6 @@ MANY: Final = 4096
 """From so many members on, lists are filled again for all at once: after the first round, and where many had to be."""
 BITS: Final = 50
 """The largest cost of a matrix has this many bits."""
-SPREAD_MIN: Final = 1 << 38
-"""Members differ in cost by the spread of a list; where by nothing or very little, this is assumed."""
 DIVISOR: Final = 8
 LAST: Final = 4096
 """The auction's eps begins at a quarter of the spread and ends at this part of it."""
@@ -131,6 +131,8 @@ def solve(problem: Problem) -> Transport:
         seat_on_line(space, seating, problem.capacity)
         fill(*costs, seating.price, lists, fresh=True)
     else:
+        if members >= MANY and len(space.spots):
+            begin_with_coarse_prices(space, unit, problem.capacity, WANTED, seating.price)
         fill(*costs, seating.price, lists, fresh=True)
         _auction(costs, lists, seating, problem.capacity)
     make_content(*costs, lists, seating, problem.capacity)
@@ -138,13 +140,15 @@ def solve(problem: Problem) -> Transport:
 
 
 def _auction(costs: tuple[Array, float, Space], lists: Lists, seating: Seating, capacity: int) -> None:
-    spread = max(SPREAD_MIN, int((lists.cost[:, -1] - lists.cost[:, 0]).mean()))
+    coarse_prices = seating.price.any()
+    # Lists at prices reach about twice as far as those of the nearest leaders.
+    spread = mean_spread(lists.cost) // (2 if coarse_prices else 1)
     eps, last = spread // 4, spread // LAST
     members = len(lists.horizon)
     if members < MANY:
         auction(*costs, lists, seating, capacity, eps, last, DIVISOR, SLACK)
         return
-    stale, before, slack = members, FAR, FIRST_SLACK
+    stale, before, slack = members, FAR, SLACK if coarse_prices else FIRST_SLACK
     while True:
         eps, refilled = auction(*costs, lists, seating, capacity, eps, eps, DIVISOR, slack)
         if eps <= last or eps > before // 2:

@@ -21,26 +21,28 @@ from evenmatch.numerics.sorting import stable_order
 __all__ = ["divided", "longest_waiting", "most_neutral", "shared_out"]
 
 
-@kernel()
-def _list_marked(marks: Array, mark: int, places: Array, at: int) -> int:
-    """Write the places with this mark, ascending, from `at` on; where they end."""
-    for place in range(len(marks)):
-        if marks[place] == mark:
-            places[at] = place
-            at += 1
-    return at
-
-
 @kernel(FLOATS, FLOATS)
 def divided(first: Array, second: Array) -> tuple[Array, int, int, int]:
     """int64[n] places: who plays the first side only, the second only, both, neither, each ascending; three ends."""
-    marks, places = np.empty(len(first), np.int8), np.empty(len(first), np.int64)
+    on_first, on_second, on_both = 0, 0, 0
     for place in range(len(first)):
-        marks[place] = 3 - 2 * (not np.isnan(first[place])) - (not np.isnan(second[place]))
-    ends = np.zeros(5, np.int64)
-    for part, mark in enumerate((1, 2, 0, 3)):
-        ends[part + 1] = _list_marked(marks, mark, places, ends[part])
-    return places, ends[1], ends[2], ends[3]
+        plays_first, plays_second = not np.isnan(first[place]), not np.isnan(second[place])
+        on_first += plays_first
+        on_second += plays_second
+        on_both += plays_first & plays_second
+    # Where the next of each kind is written. Nobody can foretell the kind, so all of them go on by 0 or 1.
+    first_at, second_at = 0, on_first - on_both
+    both_at, neither_at = second_at + on_second - on_both, second_at + on_second
+    places = np.empty(len(first), np.int64)
+    for place in range(len(first)):
+        plays_first, plays_second = not np.isnan(first[place]), not np.isnan(second[place])
+        with_first, without = (both_at if plays_second else first_at), (second_at if plays_second else neither_at)
+        places[with_first if plays_first else without] = place
+        first_at += plays_first & (not plays_second)
+        second_at += plays_second & (not plays_first)
+        both_at += plays_first & plays_second
+        neither_at += (not plays_first) & (not plays_second)
+    return places, first_at, second_at, both_at
 
 
 @kernel(INTS, INTS, INTS, FLOATS, FLOATS)
@@ -60,11 +62,16 @@ def shared_out(first_only: Array, second_only: Array, both: Array, first: Array,
         marks[place] = 2
     for rank in range(len(both)):
         marks[both[order[rank]]] = 1 if rank >= len(both) - to_first else 2
-    places = np.empty(len(first_only) + len(second_only) + len(both), np.int64)
-    count, more = 0, 0
-    for mark in range(1, 3):
-        count, more = more, _list_marked(marks, mark, places, more)
-    return places, count
+    count = len(first_only) + to_first
+    total = len(first_only) + len(second_only) + len(both)
+    # Those on no side are written behind everybody else, where there is room for one.
+    places, first_at, second_at = np.empty(total + 1, np.int64), 0, count
+    for place in range(len(first)):
+        mark = marks[place]
+        places[first_at if mark == 1 else (second_at if mark == 2 else total)] = place
+        first_at += mark == 1
+        second_at += mark == 2
+    return places[:total], count
 
 
 @kernel(INTS, FLOATS, FLOATS)

@@ -22,7 +22,7 @@ import numpy as np
 from evenmatch.domain.arrays import Array
 from evenmatch.numerics.compiled import kernel
 
-__all__ = ["BOTH", "EITHER", "LEAD", "acceptable_pairs"]
+__all__ = ["BOTH", "EITHER", "LEAD", "acceptable_pairs", "reach"]
 
 LEAD: Final = 0
 EITHER: Final = 1
@@ -31,6 +31,16 @@ _RATING: Final = 0
 _WINDOW: Final = 2
 _KEPT: Final = 16
 """Windows whose last stretch is kept."""
+
+
+@kernel()
+def reach(own: float, rule: int, side: int) -> tuple[float, float]:
+    """The least and the greatest radius that a player with this window allows, whatever the other's window is."""
+    theirs = rule == LEAD and side == 1
+    return (
+        -np.inf if theirs or rule == BOTH else own,
+        np.inf if theirs or rule == EITHER else own,
+    )
 
 
 @kernel()

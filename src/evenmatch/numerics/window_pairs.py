@@ -12,8 +12,8 @@ so the walk ends at a mutual best. Take it, step back behind it, and walk on. In
 that is the order in which they would have been selected.
 
 The best partner of a player is found among the few classes of equal misses and window that there are in most queues
-(`window_classes`), or else in a tree (`window_tree`). Walks start by falling misses: once all players of a class have
-been matched or found alone, nobody needs to look at that class any more.
+(`window_classes`, which has its own loop of the walk: a step takes less time there than a call), or else in a tree
+(`window_tree`). Walks start by falling misses, so that players who are looked for most leave first.
 
 Why it is exact. All comparisons are of scores as computed by the one expression above, ties included; only what cannot
 win by these very floats is passed over. A player who finds nobody has nobody left for good, since free players only
@@ -32,16 +32,8 @@ import numpy as np
 from evenmatch.domain.arrays import Array
 from evenmatch.numerics.compiled import FLOAT, FLOATS, INT, kernel
 from evenmatch.numerics.sorting import stable_order
-from evenmatch.numerics.window_classes import (
-    CLASSES_MAX,
-    KIND_MISSES,
-    begins,
-    best_in_classes,
-    class_of_members,
-    seat_classes,
-    take_slot,
-)
-from evenmatch.numerics.window_counts import BOTH, EITHER, LEAD, acceptable_pairs
+from evenmatch.numerics.window_classes import CLASSES_MAX, class_of_members, walks_in_classes
+from evenmatch.numerics.window_counts import BOTH, EITHER, LEAD, acceptable_pairs, reach
 from evenmatch.numerics.window_tree import (
     MISSES,
     PLACE,
@@ -63,16 +55,6 @@ _LEADS, _FOLLOWS = range(2)
 
 
 @kernel()
-def _reach(own: float, rule: int, side: int) -> tuple[float, float]:
-    """The least and the greatest radius that a player with this window allows, whatever the other's window is."""
-    theirs = rule == LEAD and side == _FOLLOWS
-    return (
-        -np.inf if theirs or rule == BOTH else own,
-        np.inf if theirs or rule == EITHER else own,
-    )
-
-
-@kernel()
 def _by_falling_misses(members: Array, lead_count: int, follow_count: int) -> Array:
     """int64: all players, leads counted from 0 and followers after them; by rating where misses are equal."""
     misses = np.empty(lead_count + follow_count)
@@ -83,39 +65,17 @@ def _by_falling_misses(members: Array, lead_count: int, follow_count: int) -> Ar
 
 
 @kernel()
-def _walks(members: Array, lead_count: int, follow_count: int, rule: int, weight: float) -> tuple[Array, Array]:
+def _walks_in_tree(members: Array, lead_count: int, follow_count: int, rule: int, weight: float) -> tuple[Array, Array]:
     """The follower's place for each lead's place, -1 = none, and the score."""
-    counts, most = (lead_count, follow_count), max(lead_count, follow_count)
-    of, first, known = np.empty((2, most), np.int64), np.empty((2, CLASSES_MAX + 1), np.int64), np.empty(2, np.int64)
-    for side in range(2):
-        known[side] = class_of_members(members, side, counts[side], of, first)
-    most_kinds = max(known[_LEADS], known[_FOLLOWS])
-    few = most_kinds <= CLASSES_MAX
-    room = most + most_kinds + 1 if few else 0
-    kinds, ratings = np.full((2, CLASSES_MAX + 1, 3), -1.0), np.full((2, room), np.nan)
-    links, who = np.empty((2, room, 4), np.int32), np.empty((2, room, 2), np.int64)
-    begin, slots = np.empty((2, room, most_kinds), np.int32), np.empty((2, room), np.int64)
-    if few:
-        for side in range(2):
-            seat_classes(members, side, counts[side], of, first, known[side], kinds, ratings, links, who, slots)
-        for side in range(2):
-            begins(members, side, counts[side], kinds, ratings, begin)
-    nodes = nodes_of(members, not few)
-
-    starts = _by_falling_misses(members, lead_count, follow_count)
-    partner, scores, taken = np.full(lead_count, -1, np.int64), np.zeros(lead_count), np.zeros((2, most), np.bool_)
+    nodes, starts = nodes_of(members), _by_falling_misses(members, lead_count, follow_count)
+    partner, scores = np.full(lead_count, -1, np.int64), np.zeros(lead_count)
+    taken = np.zeros((2, max(lead_count, follow_count)), np.bool_)
     walk, known_scores = np.empty(len(starts) + 1, np.int64), np.empty(len(starts) + 1)
     stack, bounds = np.empty(64, np.int64), np.empty(64)
-    from_kind = np.zeros(2, np.int64)
     for start in starts:
         first_side = _LEADS if start < lead_count else _FOLLOWS
         walk[0] = start if first_side == _LEADS else start - lead_count
-        if taken[first_side, walk[0]]:
-            continue
-        for side in range(2):
-            while kinds[side, from_kind[side], KIND_MISSES] > members[first_side, walk[0], MISSES]:
-                from_kind[side] += 1
-        length = 1
+        length = 0 if taken[first_side, walk[0]] else 1
         while length > 0:
             side = (first_side + length - 1) % 2
             other, at = 1 - side, walk[length - 1]
@@ -124,17 +84,11 @@ def _walks(members: Array, lead_count: int, follow_count: int, rule: int, weight
                 before, score = walk[length - 2], known_scores[length - 2]
                 place = members[other, before, PLACE]
             rating, misses = members[side, at, RATING], members[side, at, MISSES]
-            narrow, wide = _reach(members[side, at, WINDOW], rule, side)
-            if few:
-                score, best = best_in_classes(
-                    *(kinds, ratings, links, who, begin, other, from_kind[other], at),
-                    *(rating, misses, narrow, wide, weight, score, place, before),
-                )
-            else:
-                score, best = best_in_tree(
-                    *(members, nodes, other, rating, misses, narrow, wide, weight),
-                    *(score, place, before, stack, bounds),
-                )
+            narrow, wide = reach(members[side, at, WINDOW], rule, side)
+            score, best = best_in_tree(
+                *(members, nodes, other, rating, misses, narrow, wide, weight),
+                *(score, place, before, stack, bounds),
+            )
             if best >= 0 and best != before:
                 known_scores[length - 1], walk[length] = score, best
                 length += 1
@@ -145,13 +99,22 @@ def _walks(members: Array, lead_count: int, follow_count: int, rule: int, weight
                 partner[lead_place], scores[lead_place] = np.int64(members[_FOLLOWS, follow, PLACE]), score
             for _ in range(2 if best >= 0 else 1):
                 taken[side, at] = True
-                if few:
-                    take_slot(links, side, slots[side, at])
-                else:
-                    remove(members, nodes, side, at)
+                remove(members, nodes, side, at)
                 side, at = other, best
             length = max(length - 2, 0)
     return partner, scores
+
+
+@kernel()
+def _walks(members: Array, lead_count: int, follow_count: int, rule: int, weight: float) -> tuple[Array, Array]:
+    """The same, by classes where there are few."""
+    counts, most = (lead_count, follow_count), max(lead_count, follow_count)
+    of, first, known = np.empty((2, most), np.int64), np.empty((2, CLASSES_MAX + 1), np.int64), np.empty(2, np.int64)
+    for side in range(2):
+        known[side] = class_of_members(members, side, counts[side], of, first)
+    if max(known[_LEADS], known[_FOLLOWS]) <= CLASSES_MAX:
+        return walks_in_classes(members, counts, of, first, known, rule, weight)
+    return _walks_in_tree(members, lead_count, follow_count, rule, weight)
 
 
 @kernel()

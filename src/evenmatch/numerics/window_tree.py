@@ -47,27 +47,30 @@ _BUCKET: Final = 8
 
 @kernel()
 def empty_members(count: int) -> Array:
-    """float64[2, at least count, 4], NaN: room for the members of two sides."""
+    """float64[2, at least count, 4]: room for the members of two sides."""
     leaves = 1
     while leaves * _BUCKET < count:
         leaves *= 2
-    return np.full((2, leaves * _BUCKET, 4), np.nan)
+    return np.empty((2, leaves * _BUCKET, 4))
 
 
 @kernel()
 def seat_members(members: Array, side: int, rating: Array, misses: Array, window: Array) -> None:
-    """Write the members of a side by (rating, place)."""
+    """Write the members of a side by (rating, place), and NaN behind them."""
     order = stable_order(rating)
     for at in range(len(order)):
         place = order[at]
         members[side, at, RATING], members[side, at, MISSES] = rating[place], misses[place]
         members[side, at, WINDOW], members[side, at, PLACE] = window[place], place
+    for at in range(len(order), members.shape[1]):
+        members[side, at, RATING] = members[side, at, MISSES] = np.nan
+        members[side, at, WINDOW] = members[side, at, PLACE] = np.nan
 
 
 @kernel()
-def nodes_of(members: Array, wanted: bool) -> Array:
-    """float64[2, 2 * leaves, 8]: the nodes over the members of both sides; none if they are not wanted."""
-    leaves = members.shape[1] // _BUCKET if wanted else 0
+def nodes_of(members: Array) -> Array:
+    """float64[2, 2 * leaves, 8]: the nodes over the members of both sides."""
+    leaves = members.shape[1] // _BUCKET
     nodes = np.empty((2, 2 * leaves, _WIDTH))
     for side in range(2):
         for leaf in range(leaves):

@@ -1,6 +1,7 @@
 """LOM's contests: members to leaders at the least total weight, from a matrix, and from profiles too many for one.
 
-All coordinates and weights are multiples of 2^-20, so that every sum is exact and totals can be compared for equality.
+All weights, and coordinates over their scales, are multiples of 2^-20, so that every sum is exact and totals can be
+compared for equality.
 """
 
 import math
@@ -15,6 +16,7 @@ from evenmatch.domain.arrays import Array
 from evenmatch.domain.match import Plan
 from evenmatch.domain.queue import Format
 from evenmatch.domain.snapshot import Snapshot
+from evenmatch.matchers.association import DEFAULT
 from evenmatch.matchers.contract import plan_wave
 from evenmatch.matchers.lom import Lom, assign
 
@@ -114,6 +116,17 @@ def sessions(size: int, seed: int) -> Wave:
     return Wave(matcher, Snapshot.from_columns(profile=profile, format=Format(1, SESSION)))
 
 
+def ratings_and_pings(size: int, seed: int) -> Wave:
+    """A wave over ratings and pings, what counts where no features are declared."""
+    rng, count = random(seed, size), max(size // SESSION, 1) * SESSION
+    rating, ping_ms = (
+        np.rint(values / feature.scale / UNIT) * UNIT * feature.scale
+        for feature, values in zip(DEFAULT, (rng.normal(1500, 400, count), rng.uniform(10, 150, count)), strict=True)
+    )
+    matcher = Lom(session_size=SESSION, leaders="first")
+    return Wave(matcher, Snapshot.from_columns(rating=rating, ping_ms=ping_ms, format=Format(1, SESSION)))
+
+
 def plan(given: Wave) -> Plan:
     """Ours: one wave through the contract."""
     return plan_wave(given.matcher, given.snapshot)
@@ -125,6 +138,15 @@ def profiles(given: Wave) -> Array:
 
 def dense(given: Wave) -> Array:
     return distances(profiles(given))
+
+
+def scaled(given: Wave) -> Array:
+    """float64[n, 2]: ratings and pings over their scales."""
+    return np.stack([given.snapshot.facts[feature.name] / feature.scale for feature in DEFAULT], axis=1)
+
+
+def scaled_dense(given: Wave) -> Array:
+    return distances(scaled(given))
 
 
 def by_near(profile: Array) -> float:
@@ -191,6 +213,21 @@ CONTESTS: Final = (
             Opponent(POT, by_pot, 10_000, ("ot",), dense),
         ),
         (Aim("seconds", 1.5, 100_000), Aim("megabytes", 400, 100_000)),
+        quick=(500, 2_000),
+        sound=unproven,
+    ),
+    Contest(
+        "lom.default",
+        f"sessions of {SESSION} from rating and ping, lom's own features, one wave; proven",
+        (1_000, 10_000, 100_000),
+        ratings_and_pings,
+        plan,
+        plan_total,
+        (
+            Opponent(SPARSE, by_near, 100_000, ("ortools", "scipy"), scaled, not_above),
+            Opponent(POT, by_pot, 10_000, ("ot",), scaled_dense),
+        ),
+        (Aim("seconds", 3.0, 100_000), Aim("megabytes", 400, 100_000)),
         quick=(500, 2_000),
         sound=unproven,
     ),
