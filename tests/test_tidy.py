@@ -38,7 +38,7 @@ SEES: Final[dict[str, tuple[str, ...]]] = {
     "core": ("domain", "numerics", "errors"),
     "matchers": ("domain", "numerics", "errors"),
     "storage": ("domain", "errors"),
-    "config": ("domain", "matchers.registry", "matchers.contract", "errors"),
+    "config": ("domain", "matchers.registry", "matchers.contract", "numerics.rating_models", "errors"),
     "settings": ("errors",),
     "recovery": ("domain", "core", "storage", "errors"),
     "tickets": ("domain", "matchers", "numerics", "errors"),

@@ -17,16 +17,15 @@ import numpy as np
 
 from evenmatch.domain.arrays import Array
 from evenmatch.errors import RatingError
+from evenmatch.numerics import rating_models
 from evenmatch.numerics.calibration import Calibration, calibrated, learned
-from evenmatch.numerics.rating_models import MODELS, RatingModel, Ratings, WengLin
+from evenmatch.numerics.rating_models import RatingModel, Ratings, WengLin, model_mistake
 from evenmatch.results import Results, Skipped
 
 __all__ = ["Bin", "Outcome", "Score", "Standing", "build_model", "rate"]
 
 BINS: Final = 10
 DAY_S: Final = 86_400.0
-POSITIVE: Final = ("beta", "sigma", "volatility", "scale", "tau", "period_days")
-"""Parameters that must not be 0 either."""
 OPENSKILL: Final = WengLin(mu=25.0, sigma=25 / 3, beta=25 / 6, tau=25 / 300)
 """openskill's defaults; tests hold our kernel against openskill itself."""
 
@@ -78,21 +77,10 @@ class Outcome(msgspec.Struct, frozen=True):
 
 def build_model(name: str, parameters: Mapping[str, Any]) -> RatingModel:
     """The rating model of that name with these parameters; raises RatingError when either can't be used."""
-    if name not in MODELS:
-        raise RatingError(f"unknown rating model {name!r}: known: {', '.join(MODELS)}")
-    known = [field.name for field in msgspec.structs.fields(MODELS[name])]
-    for parameter, value in parameters.items():
-        if parameter not in known:
-            raise RatingError(f"{name}: unknown parameter {parameter!r}: known: {', '.join(known)}")
-        whole = parameter == "placement"
-        fits = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
-        if not (fits and math.isfinite(value) and (value >= 0 or parameter == "mu")):
-            right = "a whole number" if whole else "a number"
-            raise RatingError(f"{name}: {parameter} must be {right}, not below 0, not {value!r}")
-        if value == 0 and parameter in POSITIVE:
-            raise RatingError(f"{name}: {parameter} must be above 0")
-    typed: dict[str, Any] = {key: value if key == "placement" else float(value) for key, value in parameters.items()}
-    return MODELS[name](**typed)
+    wrong = model_mistake(name, parameters)
+    if wrong:
+        raise RatingError(wrong)
+    return rating_models.build_model(name, parameters)
 
 
 def rate(results: Results, name: str, model: RatingModel, *, leaders: int = 10) -> Outcome:

@@ -20,6 +20,8 @@ GRAND_TOUR: list[Move] = [
     ("join", 1, 35),
     ("give_up", 0, 0),
     ("end", 2, 0),
+    ("result", 2, 1),
+    ("season", 0, 0),
     ("late", 1, 0),
     ("late", 3, 0),
     ("crowd", 0, 5),

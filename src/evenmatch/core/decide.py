@@ -14,8 +14,9 @@ from evenmatch.domain.ids import match_id, ticket_id
 from evenmatch.domain.queue import QueueSpec, rule_broken
 from evenmatch.domain.refusals import Reasons, Refusal
 from evenmatch.domain.ticket import Cause, Status
+from evenmatch.numerics.rating_models import model_mistake
 
-from . import deadlines, joining, ready_check
+from . import deadlines, joining, ready_check, results
 from .decision import NOTHING, Decision
 from .state import RUNNING, WAITING, QueueState, State
 
@@ -39,6 +40,12 @@ def decide(state: State, command: cmd.Command, now_ms: int, *, keep_ms: int = 60
             return ready_check.decline(state, proposal, player, now_ms)
         case cmd.EndMatch(match):
             return _end_match(state, match, now_ms)
+        case cmd.ReportResult(result):
+            return results.report(state, result, now_ms)
+        case cmd.CorrectResult(pieces):
+            return Decision(tuple(msgspec.structs.replace(piece, at_ms=now_ms) for piece in pieces))
+        case cmd.StartSeason(season):
+            return Decision((msgspec.structs.replace(season, at_ms=now_ms),))
         case cmd.OpenQueue():
             return _open_queue(state, command, now_ms)
         case cmd.Resume():
@@ -56,6 +63,9 @@ def _open_queue(state: State, command: cmd.OpenQueue, now_ms: int) -> Decision |
     broken = rule_broken(spec)
     if broken is not None:
         return Refusal(Reasons.BAD_SPEC, f"{broken[0]}: {broken[1]}")
+    wrong = "" if spec.rating is None else model_mistake(spec.rating.model, spec.rating.parameters)
+    if wrong:
+        return Refusal(Reasons.BAD_SPEC, f"rating: {wrong}")
     queue = state.queues.get(spec.name)
     if queue is not None and queue.spec == spec:
         return NOTHING

@@ -72,6 +72,8 @@ def evolve(state: State, event: ev.Event) -> None:
             _queue_opened(state, event)
         case ev.Resumed():
             _resumed(state, event)
+        case ev.ResultReported() | ev.ResultCorrected() | ev.SeasonStarted():
+            pass  # results and ratings live in tables of the journal, so that the state stays small
 
 
 def _queue_opened(state: State, event: ev.QueueOpened) -> None:

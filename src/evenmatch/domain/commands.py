@@ -5,6 +5,7 @@ from typing import TypeAlias
 import msgspec
 
 from evenmatch.domain.arrays import Array
+from evenmatch.domain.events import ResultCorrected, ResultReported, SeasonStarted
 from evenmatch.domain.match import Plan
 from evenmatch.domain.queue import QueueSpec
 from evenmatch.domain.ticket import TicketRequest
@@ -83,10 +84,41 @@ class EndMatch(msgspec.Struct, frozen=True):
     match: int
 
 
+class ReportResult(msgspec.Struct, frozen=True, eq=False):
+    """A match ended like this, and ratings are to be these; a running one is over for I11."""
+
+    result: ResultReported
+
+
+class CorrectResult(msgspec.Struct, frozen=True, eq=False):
+    """A known result is to be another, with all ratings that follow from it."""
+
+    pieces: tuple[ResultCorrected, ...]
+
+
+class StartSeason(msgspec.Struct, frozen=True, eq=False):
+    """Ratings are to be pulled towards the start."""
+
+    season: SeasonStarted
+
+
 class Resume(msgspec.Struct, frozen=True):
     """The engine is back after a restart: deadlines move by the time it was away."""
 
 
 Command: TypeAlias = (
-    OpenQueue | Join | JoinMany | Leave | Heartbeat | Tick | FinishWave | Accept | Decline | EndMatch | Resume
+    OpenQueue
+    | Join
+    | JoinMany
+    | Leave
+    | Heartbeat
+    | Tick
+    | FinishWave
+    | Accept
+    | Decline
+    | EndMatch
+    | ReportResult
+    | CorrectResult
+    | StartSeason
+    | Resume
 )

@@ -13,7 +13,7 @@ from litestar.enums import MediaType
 from litestar.exceptions import HTTPException
 from litestar.openapi import OpenAPIConfig, ResponseSpec
 from litestar.openapi.spec import Example, License, Tag
-from litestar.params import Body, HeaderParameter, Parameter
+from litestar.params import Body
 
 from evenmatch.domain.refusals import Reasons
 from evenmatch.settings import Settings
@@ -21,8 +21,15 @@ from evenmatch.settings import Settings
 from . import handlers, wire
 from .bodies import BatchBody, PlayerAnswerBody, TicketBody
 from .docs_page import docs_page
-from .examples import EXAMPLES, problem_example
-from .handlers import Answer, BatchAnswer, TicketAnswer
+from .documented import Key, MatchId, ProposalId, QueueName, TicketId
+from .documented import document as _document
+from .documented import granted as _granted
+from .documented import problems as _problems
+from .documented import response as _response
+from .examples import EXAMPLES
+from .handlers import BatchAnswer, TicketAnswer
+from .result_bodies import CorrectionBody, ResultBody, SeasonBody
+from .routes_results import result_routes
 from .runner import Runner
 from .sockets import Hub
 from .views import MatchView, QueueView
@@ -65,77 +72,13 @@ class _Unread(Request[Any, Any, Any]):
     async def json(self) -> Any:
         """An empty body of the kind that the route declares."""
         path = self.url.path.rstrip("/")
+        if path.endswith("/result"):
+            return CorrectionBody() if self.method == "PUT" else ResultBody([])
+        if path.endswith("/season"):
+            return SeasonBody()
         if path.endswith(":batch"):
             return BatchBody([])
         return TicketBody([]) if path.endswith("/tickets") else PlayerAnswerBody("")
-
-
-def _response(answer: Answer) -> Response[Any]:
-    return Response(
-        content=answer.body if answer.body else None,
-        status_code=answer.status,
-        media_type=answer.media.decode(),
-        headers={name.decode(): value.decode() for name, value in answer.headers},
-    )
-
-
-def _document(app: Litestar) -> dict[str, Any]:
-    """The OpenAPI document, without what Litestar adds and this server never sends: its own 400s, a body with a 204."""
-    document = app.openapi_schema.to_schema()
-    for path, item in document["paths"].items():
-        for operation in item.values() if path.startswith("/v1/") else ():
-            responses = operation["responses"]
-            responses.get("204", {}).pop("content", None)
-            for status in [status for status in responses if status >= "400"]:
-                if "application/problem+json" not in responses[status]["content"]:
-                    del responses[status]
-    return document
-
-
-_ALWAYS = (WireReasons.BUSY, WireReasons.STOPPING, WireReasons.JOURNAL_UNAVAILABLE, WireReasons.INTERNAL_ERROR)
-"""What any route may answer."""
-
-
-def _problems(*reasons: Reasons | WireReasons) -> dict[int, ResponseSpec]:
-    """The documented refusals of a route, an example each."""
-    by_status: dict[int, list[Reasons | WireReasons]] = {}
-    for reason in (*reasons, *_ALWAYS):
-        by_status.setdefault(reason.value[0], []).append(reason)
-    return {
-        status: ResponseSpec(
-            data_container=wire.Problem,
-            description=" / ".join(reason.code for reason in found),
-            media_type="application/problem+json",
-            generate_examples=False,
-            examples=[Example(summary=reason.code, value=problem_example(reason)) for reason in found],
-        )
-        for status, found in by_status.items()
-    }
-
-
-def _granted(status: int, shape: Any, description: str, example: Any) -> dict[int, ResponseSpec]:
-    return {
-        status: ResponseSpec(
-            data_container=shape,
-            description=description,
-            generate_examples=False,
-            examples=[Example(summary="example", value=example)],
-        )
-    }
-
-
-Key = Annotated[
-    str | None,
-    HeaderParameter(
-        name="Idempotency-Key",
-        required=False,
-        description="Makes a repeat safe: the same key and body within a day is answered as the first time was.",
-    ),
-]
-QueueName = Annotated[str, Parameter(description="The queue's name", examples=[Example(value="duel")])]
-TicketId = Annotated[str, Parameter(description="The ticket's id", examples=[Example(value="t-000000000001")])]
-ProposalId = Annotated[str, Parameter(description="The proposal's id", examples=[Example(value="p-000000000001")])]
-MatchId = Annotated[str, Parameter(description="The match's id", examples=[Example(value="m-000000000001")])]
 
 
 def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> Litestar:
@@ -351,6 +294,7 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
             metrics,
             openapi,
             docs,
+            *result_routes(runner),
         ],
         exception_handlers={HTTPException: _http_problem, Exception: _our_mistake},
         request_class=_Unread,
@@ -366,6 +310,7 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
                 Tag("proposals", "Suggested matches that await their ready check"),
                 Tag("matches", "Matches that were made"),
                 Tag("queues", "Where tickets wait"),
+                Tag("results", "How matches ended, and ratings"),
                 Tag("operations", "For those who run the server"),
             ],
             path="/litestar-openapi",

@@ -42,6 +42,7 @@ class WireReasons(Enum):
 
     MALFORMED = (400, "The request cannot be read")
     BAD_KEY = (400, "The Idempotency-Key cannot be used")
+    FORBIDDEN = (403, "This caller may not do that")
     NOT_FOUND = (404, "There is nothing at this path")
     METHOD_NOT_ALLOWED = (405, "This path knows other methods")
     TOO_LARGE = (413, "The request is too large")
@@ -105,6 +106,14 @@ _KNOWN_FIELDS: Final = (
     "roles",
     "tickets",
     "player",
+    "teams",
+    "leavers",
+    "rank",
+    "score",
+    "void",
+    "keep",
+    "deviation",
+    "season",
 )
 
 
