@@ -20,11 +20,11 @@ class PlayerResultView(msgspec.Struct, frozen=True):
 
     id: str
     left: bool
-    ladder: str | None
+    ladder: str | None = None
     """Where the player was rated; null where the queue keeps no ratings."""
-    before: float | None
-    after: float | None
-    deviation: float | None
+    before: float | None = None
+    after: float | None = None
+    deviation: float | None = None
     """How unsure the rating is now."""
 
 
@@ -33,10 +33,10 @@ class TeamResultView(msgspec.Struct, frozen=True):
 
     rank: int
     """1 is best; equal ranks drew."""
-    score: float | None
-    odds: float | None
-    """How likely it was to win, as was said before."""
     players: list[PlayerResultView]
+    score: float | None = None
+    odds: float | None = None
+    """How likely it was to win, as was said before."""
 
 
 class ResultView(msgspec.Struct, frozen=True):

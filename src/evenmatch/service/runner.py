@@ -164,6 +164,7 @@ class Runner:
         self.engine = Engine(state, keep_ms=round(self.settings.keep_s * 1000))
         self.directory = Directory(self.journal)
         self.book = RatingBook(self.journal)
+        self.metrics.predicted(self.book.predictions)
         self.views = Views(self.engine, self.journal, self.directory, self.book)
         behind_ms = state.now_ms - self._clock.now_ms()
         if behind_ms > 0:
@@ -241,7 +242,8 @@ class Runner:
             )
         )
         self.metrics.committed(events, time.perf_counter() - started)
-        self.metrics.predicted(self.book.predictions)
+        if entries is not None:
+            self.metrics.predicted(self.book.predictions)
         self._debt += len(events) + sum(
             len(e.size) // _TICKETS_PER_DEBT for e in events if isinstance(e, TicketsJoined)
         )

@@ -9,7 +9,7 @@ CREATE TABLE IF NOT EXISTS results (
 ) STRICT;
 CREATE INDEX IF NOT EXISTS results_in_order ON results (ladder, sequence);
 
--- The present rating of every player on every ladder. The index is what leaderboards read, and nothing else.
+-- The present rating of every player on every ladder; `sure` is two deviations below it. The index is what leaderboards read, and nothing else.
 CREATE TABLE IF NOT EXISTS ratings (
     player     INTEGER NOT NULL,
     ladder     TEXT NOT NULL,
@@ -18,7 +18,7 @@ CREATE TABLE IF NOT EXISTS ratings (
     volatility REAL NOT NULL,
     games      INTEGER NOT NULL,
     last_ms    INTEGER NOT NULL,
-    sure       REAL GENERATED ALWAYS AS (mu - 2.0 * sigma) VIRTUAL,
+    sure       REAL NOT NULL,
     PRIMARY KEY (player, ladder)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS ratings_in_order ON ratings (ladder, sure DESC, player, games, mu, sigma);

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from evenmatch.domain.rating import Rating, Season
+from evenmatch.domain.rating import SURE, Rating, Season
 from evenmatch.errors import JournalDamaged
 
 from .ledger import Entries, HistoryRow, LeaderRow, Place, Result, history_of
@@ -27,8 +27,9 @@ def write(db: sqlite3.Connection, entries: Entries) -> None:
     """Write what belongs to a commit, in its transaction."""
     for ladder, season in entries.seasons:
         db.execute("INSERT INTO seasons VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (ladder, *season))
+        mu, sigma = ":start + :keep * (mu - :start)", "min(:most, max(sigma, :deviation))"
         db.execute(
-            "UPDATE ratings SET mu = :start + :keep * (mu - :start), sigma = min(:most, max(sigma, :deviation))"
+            f"UPDATE ratings SET mu = {mu}, sigma = {sigma}, sure = ({mu}) - {SURE} * {sigma}"
             " WHERE ladder = :ladder OR (ladder > :ladder || '/' AND ladder < :ladder || '0')",  # '0' follows '/'
             {"ladder": ladder, **season._asdict()},
         )
@@ -45,9 +46,8 @@ def write(db: sqlite3.Connection, entries: Entries) -> None:
         (line for row in entries.results for line in history_of(row)),
     )
     db.executemany(
-        "INSERT OR REPLACE INTO ratings (player, ladder, mu, sigma, volatility, games, last_ms)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?)",
-        ((*place, *rating) for place, rating in entries.ratings),
+        "INSERT OR REPLACE INTO ratings VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        ((*place, *rating, rating.sure) for place, rating in entries.ratings),
     )
     db.executemany(
         "INSERT OR REPLACE INTO predictions VALUES (?, ?)",
