@@ -44,11 +44,13 @@ SEES: Final[dict[str, tuple[str, ...]]] = {
     "tickets": ("domain", "matchers", "numerics", "errors"),
     "results": ("domain", "errors"),
     "rating": ("domain", "numerics", "errors", "results"),
+    "pages": ("errors",),
+    "rating_report": ("pages", "rating"),
     "warming": ("numerics", "matchers"),
     "planning": ("domain", "matchers", "numerics", "errors", "tickets"),
     "service": ROOMS,
     "lab": ROOMS,
-    "reproduce": (*ROOMS, "planning", "tickets"),
+    "reproduce": (*ROOMS, "planning", "tickets", "pages"),
     "wiring": EVERYTHING,
     "cli": EVERYTHING,
     "bench": EVERYTHING,
@@ -271,6 +273,8 @@ FORBIDDEN_IMPORTS: Final = [
     ("reproduce/epgc.py", "from evenmatch.service import runner"),
     ("reproduce/epgc.py", "from evenmatch import wiring"),
     ("reproduce/report.py", "from evenmatch.cli import main"),
+    ("pages/page.py", "from evenmatch.reproduce import line"),
+    ("rating_report.py", "from evenmatch.numerics import elo"),
     ("attic/old.py", "import json"),
 ]
 

@@ -14,6 +14,7 @@ from evenmatch.errors import JournalDamaged
 from .ledger import Entries, HistoryRow, LeaderRow, Place, Result, history_of
 from .transactions import said_clearly
 
+_MANY = 20_000
 _encode = msgspec.json.Encoder().encode
 
 
@@ -26,13 +27,7 @@ def create(db: sqlite3.Connection) -> None:
 def write(db: sqlite3.Connection, entries: Entries) -> None:
     """Write what belongs to a commit, in its transaction."""
     for ladder, season in entries.seasons:
-        db.execute("INSERT INTO seasons VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (ladder, *season))
-        mu, sigma = ":start + :keep * (mu - :start)", "min(:most, max(sigma, :deviation))"
-        db.execute(
-            f"UPDATE ratings SET mu = {mu}, sigma = {sigma}, sure = ({mu}) - {SURE} * {sigma}"
-            " WHERE ladder = :ladder OR (ladder > :ladder || '/' AND ladder < :ladder || '0')",  # '0' follows '/'
-            {"ladder": ladder, **season._asdict()},
-        )
+        _start(db, ladder, season)
     db.executemany(
         "INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?)",
         ((row.match, row.sequence, row.ladder, _encode(row).decode()) for row in entries.results),
@@ -53,6 +48,21 @@ def write(db: sqlite3.Connection, entries: Entries) -> None:
         "INSERT OR REPLACE INTO predictions VALUES (?, ?)",
         ((queue, _encode(body).decode()) for queue, body in entries.predictions),
     )
+
+
+def _start(db: sqlite3.Connection, ladder: str, season: Season) -> None:
+    """Soften the ratings of a ladder and its sides; '0' is the character after '/'."""
+    on_it = "ladder = :ladder OR (ladder > :ladder || '/' AND ladder < :ladder || '0')"
+    values = {"ladder": ladder, **season._asdict()}
+    db.execute("INSERT INTO seasons VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (ladder, *season))
+    many = db.execute(f"SELECT 1 FROM ratings WHERE {on_it} LIMIT 1 OFFSET {_MANY}", values).fetchone()
+    if many:  # every entry of the index moves: making it anew is many times faster
+        index = db.execute("SELECT sql FROM sqlite_master WHERE name = 'ratings_in_order'").fetchone()[0]
+        db.execute("DROP INDEX ratings_in_order")
+    mu, sigma = ":start + :keep * (mu - :start)", "min(:most, max(sigma, :deviation))"
+    db.execute(f"UPDATE ratings SET mu = {mu}, sigma = {sigma}, sure = ({mu}) - {SURE} * {sigma} WHERE {on_it}", values)
+    if many:
+        db.execute(index)
 
 
 class SqliteLedger:
