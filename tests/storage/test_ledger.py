@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from evenmatch.domain.events import Resumed
 from evenmatch.domain.rating import Rating, Season
 from evenmatch.errors import JournalDamaged, JournalError
+from evenmatch.storage import sqlite_ledger
 from evenmatch.storage.ledger import Entries, Place, Result
 from evenmatch.storage.memory import MemoryJournal
 from evenmatch.storage.protocol import Commit
@@ -104,9 +105,12 @@ def answers(ledger: Any) -> list[Any]:
     ]
 
 
-@settings(max_examples=settings().max_examples // 2)
-@given(st.lists(ENTRIES, min_size=1, max_size=5))
-def test_both_ledgers_give_the_same_answers(commits: list[Entries]) -> None:
+@pytest.mark.parametrize("many", [0, 20_000])
+@settings(max_examples=settings().max_examples // 3, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(commits=st.lists(ENTRIES, min_size=1, max_size=5))
+def test_both_ledgers_give_the_same_answers(monkeypatch: pytest.MonkeyPatch, many: int, commits: list[Entries]) -> None:
+    """`many`: from so many ratings on, a season makes the index anew."""
+    monkeypatch.setattr(sqlite_ledger, "_MANY", many)
     with tempfile.TemporaryDirectory() as folder, SqliteJournal(Path(folder) / "journal.db") as sqlite:
         memory = MemoryJournal()
         for entries in commits:

@@ -183,7 +183,7 @@ def build_model(name: str, parameters: Mapping[str, Any]) -> RatingModel:
 def rated(model: RatingModel, ratings: Ratings, games: Array, start: Array, rank: Array, left: Array) -> Ratings:
     """The ratings after a match; `left`, bool[players]: who left it."""
     after = model.updated(ratings, games, start, rank)
-    for team in range(len(rank)):
+    for team in range(len(rank) if left.any() else 0):
         own = slice(start[team], start[team + 1])
         if left[own].any():
             last = rank.copy()

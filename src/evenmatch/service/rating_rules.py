@@ -69,8 +69,10 @@ class Rules:
 
 
 def _starts(team: Sequence[int], teams: int) -> Array:
-    counts = np.bincount(np.array(team, np.int64), minlength=teams)
-    return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+    starts = [0] * (teams + 1)
+    for place, number in enumerate(team, 1):  # team by team, so the last one of each counts
+        starts[number + 1] = place
+    return np.array(starts, np.int64)
 
 
 def rules_of(spec: QueueSpec) -> Rules | None:
