@@ -1,6 +1,7 @@
 """A correction is what rating everything afresh gives, whatever is corrected, in whatever order, seasons included."""
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -101,3 +102,29 @@ def test_results_that_no_changed_rating_reaches_are_left_alone() -> None:
     changed, ratings = rerate(rules, corrected, iter(stored), [])
     assert [result.match for result in changed] == [1]
     assert {player for player, _ in ratings} == set(range(6))
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [RatingSpec(parameters={"drift_a_day": 30.0}), RatingSpec(model="glicko2", parameters={"period_days": 1.0})],
+    ids=["weng_lin", "glicko2"],
+)
+def test_who_was_away_is_less_sure_and_moves_farther_but_never_more_than_a_newcomer(spec: RatingSpec) -> None:
+    rules = Rules(spec, "duel", ())
+    moved = []
+    for days in (0, 30, 10**6):
+        known = Rating(1500.0, 60.0, 0.06, 20, DAY)
+        won = rules.after([known, known], [0, 1], [0, 1], [False, False], DAY * (1 + days))[0]
+        assert won.sigma <= rules.newcomer().sigma
+        assert (won.games, won.last_ms) == (21, DAY * (1 + days))
+        moved.append(won.mu - known.mu)
+    assert moved[0] < moved[1] < moved[2]
+    new = rules.newcomer(1500.0)
+    assert moved[2] <= rules.after([new, new], [0, 1], [0, 1], [False, False], DAY)[0].mu - 1500.0 + 1e-9
+
+
+def test_time_that_seems_to_run_backwards_makes_nobody_surer() -> None:
+    rules = Rules(RatingSpec(parameters={"drift_a_day": 30.0}), "duel", ())
+    known = Rating(1500.0, 60.0, 0.0, 20, 10 * DAY)
+    early, on_time = (rules.after([known, known], [0, 1], [0, 1], [False, False], at) for at in (DAY, 10 * DAY))
+    assert [one[:3] for one in early] == [one[:3] for one in on_time]

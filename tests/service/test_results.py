@@ -347,6 +347,32 @@ def test_a_backends_rating_is_a_start_and_no_more_unless_it_is_trusted(journal: 
     run(journal, story)
 
 
+def test_a_join_that_is_repeated_is_answered_with_the_rating_of_the_first_time(journal: Journal) -> None:
+    async def story(table: Table) -> None:
+        first = await table.match("duel", "ann", "ben")
+        keyed: dict[str, Any] = {"json": {"players": [{"id": "ann"}]}, "headers": {"Idempotency-Key": "k"}}
+        answers = [await table.client.post("/v1/queues/long/tickets", **keyed)]
+        await table.report(first, WON)
+        answers.append(await table.client.post("/v1/queues/long/tickets", **keyed))
+        assert answers[0].status_code == answers[1].status_code == 201
+        assert answers[0].json() == answers[1].json()
+        assert answers[0].json()["ticket"]["players"][0]["rating"] == 1500.0
+
+    run(journal, story)
+
+
+def test_a_batch_shows_ratings_too(journal: Journal) -> None:
+    async def story(table: Table) -> None:
+        found = players_of(await table.play("duel", ("ann", "ben"), WON))
+        batch = {"tickets": [{"players": [{"id": name}]} for name in ("ann", "new", "ann")]}
+        outcomes = (await table.ask("POST", "/queues/long/tickets:batch", batch))["outcomes"]
+        ratings = [outcome["ticket"]["players"][0]["rating"] for outcome in outcomes[:2]]
+        assert ratings == [found["ann"]["after"], 1500.0]
+        assert outcomes[2]["problem"]["reason"] == "already_waiting"
+
+    run(journal, story)
+
+
 # -- corrections and seasons -------------------------------------------------------------------------------------------
 
 GAMES = [("ann", "ben"), ("cid", "dan"), ("ann", "cid"), ("ben", "dan"), ("ann", "dan"), ("eve", "fay")]

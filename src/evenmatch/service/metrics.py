@@ -132,9 +132,9 @@ class Metrics:
             _set(self._counters["waves_recorded"].labels(queue), value)
         for queue, value in self.abandoned.items():
             _set(self._counters["waves_abandoned"].labels(queue), value)
-        for queue, value in self.results.items():
+        for queue, value in list(self.results.items()):
             _set(self._counters["results_reported"].labels(queue), value)
-        for queue, loss in self.log_loss.items():
+        for queue, loss in list(self.log_loss.items()):
             self._gauges["prediction_log_loss"].labels(queue).set(loss)
         for (method, status), value in self.requests.items():
             _set(self._counters["http_requests"].labels(method, str(status)), value)
