@@ -537,6 +537,12 @@ def test_what_cannot_be_is_refused_with_its_reason(journal: Journal) -> None:
         ]
         for body in bad:
             await table.refused("POST", path, body, 400, "malformed")
+        for wrong, meant in (
+            ({"teams": [{"rnk": 1}]}, "rank"),
+            ({"team": []}, "teams"),
+            ({**WON, "leaver": []}, "leavers"),
+        ):
+            assert f"did you mean `{meant}`?" in await table.refused("POST", path, wrong, 400, "malformed")
         assert "has 2 teams, but the result tells of 1" in await table.refused(
             "POST", path, {"teams": [{"rank": 1}]}, 422, "bad_result"
         )

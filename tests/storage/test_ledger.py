@@ -6,13 +6,18 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import msgspec
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from evenmatch.domain import events as ev
+from evenmatch.domain.arrays import numbers
 from evenmatch.domain.events import Resumed
 from evenmatch.domain.rating import Rating, Season
 from evenmatch.errors import JournalDamaged, JournalError
+from evenmatch.recovery import verify
 from evenmatch.storage import sqlite_ledger
 from evenmatch.storage.ledger import Entries, Place, Result
 from evenmatch.storage.memory import MemoryJournal
@@ -164,6 +169,28 @@ def test_a_damaged_result_is_called_damage(tmp_path: Path) -> None:
             journal.ledger.result(1)
         with pytest.raises(JournalDamaged, match="predictions cannot be read"):
             journal.ledger.predictions()
+
+
+def test_verify_holds_results_against_their_events(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    none = np.empty((0, 3))
+    told = ev.ResultReported(
+        0, "duel", 1, "duel", numbers([0, 1]), numbers([]), numbers([1, 2]), numbers([0, 1]), none, none
+    )
+    one = msgspec.structs.replace(result(1, "duel", [Rating(1.0, 1.0, 0.0)] * 4, False, False), sequence=1)
+    with SqliteJournal(path) as journal:
+        journal.append(Commit(1, 0, [told], entries=Entries(results=[one])))
+        assert verify(journal).unrecorded == 0
+        for other in ({"rank": [1, 0]}, {"sequence": 2}, {"player": [2, 1]}):
+            wrong = msgspec.structs.replace(one, **other)
+            journal.append(Commit(journal.last + 1, 0, [Resumed(0, 0)], entries=Entries(results=[wrong])))
+            with pytest.raises(JournalDamaged, match=r"its event|than its result"):
+                verify(journal)
+        corrected = msgspec.structs.replace(one, rank=[1, 0], corrections=1)
+        journal.append(Commit(journal.last + 1, 0, [Resumed(0, 0)], entries=Entries(results=[corrected])))
+        assert verify(journal).unrecorded == 0
+        journal._db.execute("DELETE FROM results")
+        assert verify(journal).unrecorded == 1
 
 
 def test_a_leaderboard_is_read_off_its_index_alone(tmp_path: Path) -> None:

@@ -61,7 +61,8 @@ def read(body: bytes, kind: Any) -> Any:
     try:
         return msgspec.json.decode(body, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        return wire.malformed(error, body)
+        known: tuple[str, ...] = kind.__struct_fields__
+        return wire.malformed(error, body, known + TeamResult.__struct_fields__ if "teams" in known else known)
 
 
 def told(teams: list[TeamResult], leavers: list[str]) -> Told | Problem:
