@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenmatch.domain.rating import Rating, RatingSpec, Season
+from evenmatch.service import results
 from evenmatch.service.rating_rules import DAY_MS, Rules
 from evenmatch.service.results import rerate
 from evenmatch.storage.ledger import Place, Result
@@ -69,13 +70,13 @@ def test_corrections_give_what_rating_everything_afresh_gives(
 ) -> None:
     rules = Rules(spec, "trios", ("a", "b", "c"))
     days = [sum(game[2] for game in games[:place]) for place in range(len(games))]
-    results = [made(place, game, day) for place, (game, day) in enumerate(zip(games, days, strict=True))]
+    games_played = [made(place, game, day) for place, (game, day) in enumerate(zip(games, days, strict=True))]
     most = rules.newcomer().sigma
     places = data.draw(st.lists(st.integers(0, 10 * len(games) + 5), max_size=2, unique=True))
     seasons = [
         Season(number, place * 10 + 5, 0, 0.5, 1500.0, most / 2, most) for number, place in enumerate(sorted(places), 2)
     ]
-    stored, ratings = afresh(rules, results, seasons)
+    stored, ratings = afresh(rules, games_played, seasons)
     for place, rank in wrong:
         corrected = stored[place % len(stored)]
         corrected = (
@@ -128,3 +129,20 @@ def test_time_that_seems_to_run_backwards_makes_nobody_surer() -> None:
     known = Rating(1500.0, 60.0, 0.0, 20, 10 * DAY)
     early, on_time = (rules.after([known, known], [0, 1], [0, 1], [False, False], at) for at in (DAY, 10 * DAY))
     assert [one[:3] for one in early] == [one[:3] for one in on_time]
+
+
+def test_a_correction_that_reaches_many_is_told_in_several_events() -> None:
+    result = made(0, (list(range(6)), [0, 1, 2], 0), 0)
+    everyone = {(player, f"trios/{'ab'[player % 2]}"): Rating(float(player), 1.0, 0.0) for player in range(5_000)}
+    first, second = results._pieces(result, everyone)
+    assert (first.more, second.more) == (True, False)
+    told = {
+        (player, piece.ladders[ladder]): rating
+        for piece in (first, second)
+        for player, ladder, (rating, *_) in zip(
+            piece.player.tolist(), piece.on.tolist(), piece.rating.tolist(), strict=True
+        )
+    }
+    assert told == {place: rating.mu for place, rating in everyone.items()}
+    (nobody,) = results._pieces(result, {})
+    assert (len(nobody.player), nobody.rating.shape, nobody.more) == (0, (0, 3), False)
