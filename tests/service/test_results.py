@@ -361,6 +361,17 @@ def test_a_join_that_is_repeated_is_answered_with_the_rating_of_the_first_time(j
     run(journal, story)
 
 
+def test_who_has_gone_beyond_the_largest_rating_can_still_join(journal: Journal) -> None:
+    async def story(table: Table) -> None:
+        best = {"id": "ann", "rating": 1e6}
+        found = players_of(await table.play("duel", (best, {"id": "ben", "rating": 1e6}), WON))
+        assert found["ann"]["after"] > 1e6
+        joined = await table.ask("POST", "/queues/duel/tickets", {"players": [{"id": "ann"}]}, 201)
+        assert joined["ticket"]["players"][0]["rating"] == 1e6
+
+    run(journal, story)
+
+
 def test_a_batch_shows_ratings_too(journal: Journal) -> None:
     async def story(table: Table) -> None:
         found = players_of(await table.play("duel", ("ann", "ben"), WON))

@@ -9,7 +9,7 @@ import msgspec
 
 from evenmatch.domain.queue import QueueSpec
 from evenmatch.domain.rating import Rating
-from evenmatch.domain.ticket import RATING_DEFAULT, Member, TicketRequest
+from evenmatch.domain.ticket import FACT_MAX, RATING_DEFAULT, Member, TicketRequest
 from evenmatch.storage.ledger import Place
 
 from .bodies import Player
@@ -46,7 +46,7 @@ def _plain(rules: Rules, known: dict[Place, Rating], body: Player, member: Membe
     given = body.rating is not RATING_DEFAULT  # the very object: a 1500 that was sent is another
     ours = known.get(rules.place(member.player))
     if ours is not None and not (given and rules.spec.trust_backend):
-        return msgspec.structs.replace(member, rating=ours.mu)
+        return msgspec.structs.replace(member, rating=_in_bounds(ours.mu))
     return member if given else msgspec.structs.replace(member, rating=rules.spec.start)
 
 
@@ -57,5 +57,10 @@ def _sided(rules: Rules, known: dict[Place, Rating], body: Player, member: Membe
     for side in named or rules.sides:
         ours = known.get(rules.place(member.player, side))
         if ours is not None and not (named and rules.spec.trust_backend):
-            facts[SIDE_FACT + side] = ours.mu
+            facts[SIDE_FACT + side] = _in_bounds(ours.mu)
     return msgspec.structs.replace(member, facts=facts)
+
+
+def _in_bounds(rating: float) -> float:
+    """Whoever started at the edge of what is taken may have gone beyond it, and may still join."""
+    return min(max(rating, -FACT_MAX), FACT_MAX)

@@ -1,12 +1,10 @@
 """Results and ratings as they are shown."""
 
-from typing import Any
-
 import msgspec
 
 from evenmatch.core.results import no_match
 from evenmatch.domain.ids import match_id
-from evenmatch.domain.rating import Rating, side_ladder
+from evenmatch.domain.rating import Rating, Season, side_ladder
 from evenmatch.domain.refusals import Reasons, Refusal
 from evenmatch.numerics.predictions import BINS
 from evenmatch.storage.ledger import Result
@@ -317,7 +315,7 @@ def calibration(views: Views, queue: str) -> CalibrationView | Refusal:
     )
 
 
-def season_view(rules: Rules, season: Any) -> SeasonView:
+def season_view(rules: Rules, season: Season) -> SeasonView:
     """A season that was started."""
     return SeasonView(
         rules.queue, rules.ladder, season.number, season.at_ms, season.keep, season.start, season.deviation
