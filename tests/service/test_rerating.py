@@ -24,7 +24,7 @@ GAMES = st.lists(st.tuples(st.permutations(range(9)), RANKS, st.integers(0, 30))
 """Nine players, of whom six play as three pairs; the ranks; the days until the next."""
 
 
-def made(place: int, game: tuple[list[int], list[int], int], days: int) -> Result:
+def made(place: int, game: tuple[list[int], list[int], int], days: int, rules: Rules | None = None) -> Result:
     players, rank, _ = game
     return Result(
         match=place + 1,
@@ -39,6 +39,7 @@ def made(place: int, game: tuple[list[int], list[int], int], days: int) -> Resul
         team=[0, 0, 1, 1, 2, 2],
         sides=["a", "b", "c"] if place % 2 else [],
         before=[Rating(0.0, 0.0, 0.0)] * 6,
+        rated_by={} if rules is None else rules.told,
     )
 
 
@@ -70,7 +71,7 @@ def test_corrections_give_what_rating_everything_afresh_gives(
 ) -> None:
     rules = Rules(spec, "trios", ("a", "b", "c"))
     days = [sum(game[2] for game in games[:place]) for place in range(len(games))]
-    games_played = [made(place, game, day) for place, (game, day) in enumerate(zip(games, days, strict=True))]
+    games_played = [made(place, game, day, rules) for place, (game, day) in enumerate(zip(games, days, strict=True))]
     most = rules.newcomer().sigma
     places = data.draw(st.lists(st.integers(0, 10 * len(games) + 5), max_size=2, unique=True))
     seasons = [
@@ -85,7 +86,7 @@ def test_corrections_give_what_rating_everything_afresh_gives(
             else msgspec.structs.replace(corrected, rank=rank, leavers=[], void=False)
         )
         later = [result for result in stored if result.sequence >= corrected.sequence]
-        changed, new = rerate(rules, corrected, iter(later), seasons)
+        changed, new = rerate(corrected, iter(later), seasons)
         assert changed[0].match == corrected.match
         ratings |= new
         by_match = {result.match: result for result in changed}
@@ -100,7 +101,7 @@ def test_results_that_no_changed_rating_reaches_are_left_alone() -> None:
     apart = [made(0, (list(range(6)), [0, 1, 2], 0), 0), made(2, (list(range(10, 16)), [0, 1, 2], 0), 1)]
     stored, _ = afresh(rules, apart, [])
     corrected = msgspec.structs.replace(stored[0], rank=[2, 1, 0])
-    changed, ratings = rerate(rules, corrected, iter(stored), [])
+    changed, ratings = rerate(corrected, iter(stored), [])
     assert [result.match for result in changed] == [1]
     assert {player for player, _ in ratings} == set(range(6))
 

@@ -119,11 +119,13 @@ def journal(request: pytest.FixtureRequest, tmp_path: Path) -> Journal:
     return FailingMemory() if request.param == "memory" else FailingSqlite(tmp_path / "journal.db")
 
 
-def run(journal: Journal, story: Story, settings: Settings | None = None) -> list[ev.Event]:
+def run(
+    journal: Journal, story: Story, settings: Settings | None = None, specs: tuple[QueueSpec, ...] = SPECS
+) -> list[ev.Event]:
     """Tell a story over a server of its own; its events. Replay gives the state that it ended with (I8)."""
 
     async def told() -> list[ev.Event]:
-        app = app_over(journal, *SPECS, settings=settings or Settings(tick_ms=5))
+        app = app_over(journal, *specs, settings=settings or Settings(tick_ms=5))
         async with living(app) as client:
             await story(Table(client, app, journal))
             memory, replayed = await memory_and_journal(app)
@@ -447,6 +449,24 @@ def test_a_result_that_is_annulled_never_was_and_can_count_again(journal: Journa
         assert (await table.rating("ben"))["games"] == 1
 
     run(journal, story)
+
+
+def test_a_correction_rates_by_the_rules_of_the_time_whatever_they_are_now(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    elo = config.parse("[queues.duel]\nrating = { model = 'elo', parameters = { k = 10, k_placement = 10 } }", "a.toml")
+    none = config.parse("[queues.duel]\n", "b.toml")
+
+    async def first(table: Table) -> None:
+        result = await table.play("duel", ("ann", "ben"), WON)
+        assert players_of(result)["ann"]["after"] == 1505.0
+
+    async def later(table: Table) -> None:
+        result = (await table.ask("PUT", "/matches/m-000000000001/result", LOST))["result"]
+        assert players_of(result)["ann"]["after"] == 1495.0
+        assert (await table.rating("ann"))["rating"] == 1495.0
+
+    run(FailingSqlite(path), first, specs=elo)
+    run(FailingSqlite(path), later, specs=none)
 
 
 def test_a_season_pulls_ratings_towards_the_start_once(journal: Journal) -> None:

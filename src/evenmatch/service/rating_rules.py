@@ -14,12 +14,14 @@ from evenmatch.domain.rating import Rating, RatingSpec, ladder_of, side_ladder
 from evenmatch.domain.refusals import Reasons, Refusal
 from evenmatch.numerics.predictions import odds_of
 from evenmatch.numerics.rating_models import MODELS, Ratings, build_model, rated
-from evenmatch.storage.ledger import Place
+from evenmatch.storage.ledger import Place, Result
 
 from .rating_book import RatingBook
 
 DAY_MS: Final = 86_400_000
 SIDE_FACT: Final = "ratings."
+_NOT_RATING: Final = ("ladder", "trust_backend")
+"""Keys that say nothing of how a result is rated."""
 
 
 class Rules:
@@ -35,6 +37,12 @@ class Rules:
         self._model = build_model(
             spec.model, spec.parameters | {name: value for name, value in own.items() if name in known}
         )
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """What a result has to keep, so that it can be rated again as it was."""
+        plain, defaults = (msgspec.structs.asdict(spec) for spec in (self.spec, RatingSpec()))
+        return {name: value for name, value in plain.items() if value != defaults[name] and name not in _NOT_RATING}
 
     def newcomer(self, start: float | None = None) -> Rating:
         """A player without a result."""
@@ -81,6 +89,11 @@ def rules_of(spec: QueueSpec) -> Rules | None:
         return None
     sides = tuple(name.removeprefix(SIDE_FACT) for name in spec.door.keeps if name.startswith(SIDE_FACT))
     return _rules(msgspec.json.encode(spec.rating), spec.name, sides)
+
+
+def rules_then(result: Result) -> Rules:
+    """The rules that a result was rated by."""
+    return _rules(msgspec.json.encode(result.rated_by), result.queue, ())
 
 
 @lru_cache(maxsize=256)

@@ -8,7 +8,7 @@
 2. Rated once: events hold ratings, so replay never rates. What is read (results, ratings, history) is written in the
    same commit.
 3. A correction gives what rating everything afresh would give: the order of results is that of their events, and each
-   keeps its moment. All of it is one commit.
+   keeps its moment and the rules it was rated by. All of it is one commit.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ from evenmatch.numerics.predictions import odds_of, scored
 from evenmatch.storage.ledger import Place, Result
 
 from .group import Group
-from .rating_rules import Rules, rated_queue, ratings_of, rules_of
+from .rating_rules import Rules, rated_queue, ratings_of, rules_of, rules_then
 from .result_bodies import Told
 
 _PIECE: Final = 4_096
@@ -138,6 +138,7 @@ def _rated(group: Group, rules: Rules, record: dict[str, Any], result: Result) -
         sides=sides,
         before=before,
         after=_after(rules, result, before),
+        rated_by=rules.told,
         odds=odds_of(book.predicted(result.queue), raw).tolist(),
         season=book.season(rules.ladder),
     ), raw
@@ -185,32 +186,16 @@ def correct(group: Group, match: int, told: Told | None) -> Result | Refusal:
     changed: list[Result] = [new]
     ratings: dict[Place, Rating] = {}
     if known.before:
-        rules = _ladder_rules(group, known)
-        if rules is None:
-            return Refusal(
-                Reasons.NOT_RATED, f"no open queue keeps ratings on {known.ladder!r} now, so they cannot be made anew"
-            )
-        changed, ratings = rerate(
-            rules, new, runner.book.results_from(known.ladder, known.sequence), runner.book.seasons(known.ladder)
-        )
+        later = runner.book.results_from(known.ladder, known.sequence)
+        changed, ratings = rerate(new, later, runner.book.seasons(known.ladder))
     step = group.take(runner.engine.step(cmd.CorrectResult(tuple(_pieces(changed[0], ratings))), group.now_ms))
     assert step.refusal is None
     runner.book.enter(changed, ratings.items())
     return changed[0]
 
 
-def _ladder_rules(group: Group, result: Result) -> Rules | None:
-    """The rules of a result's ladder: its own queue's, or those of another that shares it."""
-    queues = group.runner.engine.state.queues
-    for name in (result.queue, *sorted(queues)):
-        rules = rules_of(queues[name].spec) if name in queues else None
-        if rules is not None and rules.ladder == result.ladder:
-            return rules
-    return None
-
-
 def rerate(
-    rules: Rules, corrected: Result, later: Iterator[Result], seasons: Sequence[Season]
+    corrected: Result, later: Iterator[Result], seasons: Sequence[Season]
 ) -> tuple[list[Result], dict[Place, Rating]]:
     """What becomes of a corrected result and of those after it, and the ratings that remain.
 
@@ -228,7 +213,7 @@ def rerate(
         if changed and not any(place in known for place in places):
             continue
         before = [known.get(place, old) for place, old in zip(places, result.before, strict=True)]
-        after = before if result.void else _after(rules, result, before)
+        after = before if result.void else _after(rules_then(result), result, before)
         known.update(zip(places, after, strict=True))
         changed.append(msgspec.structs.replace(result, before=before, after=after))
     for season in waiting:

@@ -87,7 +87,6 @@ def result_routes(runner: Runner) -> list[HTTPRouteHandler]:
             Reasons.UNKNOWN_MATCH,
             Reasons.UNKNOWN_RESULT,
             Reasons.MATCH_NOT_MADE,
-            Reasons.NOT_RATED,
             WireReasons.TOO_LARGE,
             Reasons.BAD_RESULT,
         ),

@@ -39,6 +39,8 @@ class Result(msgspec.Struct, frozen=True):
     after: list[Rating] = []
     odds: list[float] = []
     """What was said before, a team each."""
+    rated_by: dict[str, Any] = {}
+    """The rules of the moment, as far as they differ from a RatingSpec's defaults: a correction rates by them again."""
     season: int = 1
     void: bool = False
     corrections: int = 0
