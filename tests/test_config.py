@@ -220,6 +220,20 @@ DUEL: Final = "[queues.duel]\n"
         (DUEL + "matcher = { name = 3 }", "queues.duel.matcher.name", "3 is not a matcher's name"),
         (DUEL + 'matcher = { name = "frist_come" }', "queues.duel.matcher", "did you mean 'first_come'?"),
         (DUEL + 'matcher = { name = "first_come", zeal = 1 }', "queues.duel.matcher", "unknown parameter 'zeal'"),
+        (DUEL + "rating = true", "queues.duel.rating", 'write one such as rating = { model = "weng_lin" }'),
+        (DUEL + "rating = { model = 3 }", "queues.duel.rating.model", '3 is not a text: use one such as "weng_lin"'),
+        (DUEL + 'rating = { model = "whr" }', "queues.duel.rating", "known: weng_lin, elo, glicko2"),
+        (DUEL + "rating = { trust_backend = 1 }", "queues.duel.rating.trust_backend", "1 is neither true nor false"),
+        (DUEL + "rating = { placement = 1.5 }", "queues.duel.rating.placement", "1.5 is not a whole number"),
+        (DUEL + "rating = { placement = -1 }", "queues.duel.rating.placement", "use 0 to 10000"),
+        (DUEL + "rating = { start = 1e9 }", "queues.duel.rating.start", "is not a rating"),
+        (DUEL + "rating = { deviation = -1 }", "queues.duel.rating.deviation", "use 0 to 1e+06"),
+        (DUEL + 'rating = { ladder = "a/b" }', "queues.duel.rating.ladder", "cannot name a ladder"),
+        (DUEL + "rating = { parameters = 3 }", "queues.duel.rating.parameters", "3 is not a table"),
+        (DUEL + "rating = { parameters = { k = 1 } }", "queues.duel.rating", "weng_lin: unknown parameter 'k'"),
+        (DUEL + "rating = { parameters = { mu = 1 } }", "queues.duel.rating.parameters", "give it as the key 'start'"),
+        (DUEL + "rating = { modle = 1 }", "queues.duel.rating.modle", "did you mean 'model'?"),
+        (DUEL + "format = { teams = 1, size = 2 }\nrating = {}", "queues.duel.rating", "has no winner to rate"),
     ],
 )
 def test_a_mistake_names_the_line_the_key_and_what_would_be_right(text: str, key: str, words: str) -> None:
@@ -348,15 +362,43 @@ values: st.SearchStrategy[Any] = st.recursive(
 
 
 @given(
-    st.sampled_from(["format", "matcher", "wave", "ready_check", "ticket", "match", "require_equal"]),
+    st.sampled_from(["format", "matcher", "wave", "ready_check", "ticket", "match", "require_equal", "rating"]),
     st.sampled_from(
-        ["teams", "size", "name", "pool_max", "every_s", "isolate", "timeout_s", "expires_s", "runs_s", ""]
+        [
+            "model",
+            "start",
+            "parameters",
+            "teams",
+            "size",
+            "name",
+            "pool_max",
+            "every_s",
+            "isolate",
+            "timeout_s",
+            "expires_s",
+            "runs_s",
+            "",
+        ]
     ),
     values,
 )
 def test_no_value_of_any_kind_brings_anything_but_queues_or_a_config_error(section: str, key: str, value: Any) -> None:
     text = tomli_w.dumps({"queues": {"duel": {section: {key: value} if key else value}}})
     assert all(line.startswith("queues.toml:") for line in told(text))
+
+
+def test_queues_that_share_a_ladder_must_rate_alike() -> None:
+    text = "[queues.a]\nrating = { start = 1200 }\n[queues.b]\nrating = { ladder = 'a', placement = 3 }\n"
+    assert told(text) == [
+        "queues.toml:4: queues.b.rating.start: queues a and b share the ladder 'a': give both the same start"
+    ]
+    assert told(text.replace("placement = 3", "placement = 3, start = 1200")) == []
+
+
+def test_ratings_come_back_from_toml_as_they_went() -> None:
+    text = "[queues.a]\nrating = { model = 'elo', placement = 3, parameters = { k = 24 } }\n"
+    specs = config.parse(text, "queues.toml")
+    assert config.parse(config.to_toml(specs), "queues.toml") == specs
 
 
 # `evenmatch check`.

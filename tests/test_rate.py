@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from evenmatch import rating_report
 from evenmatch.errors import RatingError
 from evenmatch.numerics.rating_models import MODELS
 from evenmatch.rating import build_model, rate
@@ -133,3 +134,29 @@ def test_the_command_line_speaks_json_and_words(tmp_path: Path) -> None:
     assert "60 matches rated" in shown
     wrong = subprocess.run([*call, "--score1", "goals"], capture_output=True, text=True, check=False)
     assert (wrong.returncode, "has no column 'goals'" in wrong.stderr) == (2, True)
+
+
+def test_the_report_stands_alone_and_shows_what_was_found(tmp_path: Path) -> None:
+    source, path = league(tmp_path / "<b>.csv", games=80), tmp_path / "report.html"
+    with source.open("a") as file:
+        file.write("a,a,1,0,<i>\n")
+    call = [sys.executable, "-m", "evenmatch", "rate", str(source), "--report", str(path)]
+    told = json.loads(subprocess.run([*call, "--json"], capture_output=True, text=True, check=True).stdout)
+    text = path.read_text("utf-8")
+    assert text.startswith("<!doctype html>")
+    for part in ("http://", "https://", "<script", "<link", "<img", "<b>", "<i>"):
+        assert part not in text
+    assert text.count("<svg") == 3
+    assert f"{told['log_loss']:.4f}" in text
+    assert told["leaders"][0]["player"] in text
+    assert told["running"][-1]["log_loss"] == pytest.approx(told["log_loss"])
+    assert sum(count for _, count in told["histogram"]) == 24
+    for wrong in ("/nowhere/at/all.html", str(tmp_path)):
+        done = subprocess.run([*call[:-1], wrong], capture_output=True, text=True, check=False)
+        assert (done.returncode, "cannot be written" in done.stderr) == (2, True)
+
+
+def test_a_report_of_almost_nothing_can_be_made() -> None:
+    found = read((HEADER + "a,b,1,1,1\n").encode(), "one.csv", Columns())
+    text = rating_report.html(rate(found, "elo", build_model("elo", {})), "one.csv")
+    assert text.count("<svg") == 1

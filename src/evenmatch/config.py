@@ -21,9 +21,11 @@ import msgspec
 import tomli_w
 
 from evenmatch.domain.queue import Format, MatcherSpec, QueueSpec, ReadyCheckSpec, rule_broken
+from evenmatch.domain.rating import ladders_at_odds
 from evenmatch.errors import ConfigError, MatcherError
 from evenmatch.matchers import registry
 from evenmatch.matchers.contract import door
+from evenmatch.numerics.rating_models import model_mistake
 
 __all__ = ["builtin", "load", "parse", "to_toml"]
 
@@ -163,7 +165,10 @@ def _queues(document: dict[str, Any], tell: Tell) -> tuple[QueueSpec, ...]:
     if not isinstance(queues, dict):
         tell(("queues",), f"{_shown(queues)} is not a table: write one table a queue, such as [queues.duel]")
         return ()
-    return tuple(_queue(name, table, tell) for name, table in queues.items())
+    specs = tuple(_queue(name, table, tell) for name, table in queues.items())
+    for name, field, what in ladders_at_odds((spec.name, spec.rating) for spec in specs if spec.rating is not None):
+        tell(("queues", name, "rating", field), what)
+    return specs
 
 
 def _queue(name: str, table: object, tell: Tell) -> QueueSpec:
@@ -181,6 +186,10 @@ def _queue(name: str, table: object, tell: Tell) -> QueueSpec:
             value = read(kind, table[section], (*key, section), tell)
             if value is not None:
                 parts[section] = value
+    rating = parts.get("rating")
+    if rating is not None and (wrong := model_mistake(rating.model, rating.parameters)):
+        tell((*key, "rating"), wrong)
+        del parts["rating"]
     if "require_equal" in table:
         parts["require_equal"] = _names(table["require_equal"], (*key, "require_equal"), tell)
     return _with_door(_rules_kept(msgspec.structs.replace(spec, **parts), key, tell), key, tell)
@@ -280,7 +289,11 @@ def _wrong_kind(value: object, field: msgspec.structs.FieldInfo) -> str:
     if field.type is int:
         whole = isinstance(value, int) and not isinstance(value, bool)
         return "" if whole else f"{_shown(value)} is not a whole number: use one {such_as}"
-    assert field.type == bool | None, f"no kind of TOML value is known for {field.name}"
+    if field.type is str:
+        return "" if isinstance(value, str) else f"{_shown(value)} is not a text: use one {such_as}"
+    if field.name == "parameters":
+        return "" if isinstance(value, dict) else f"{_shown(value)} is not a table: write the model's parameters in one"
+    assert field.type in (bool, bool | None), f"no kind of TOML value is known for {field.name}"
     return "" if isinstance(value, bool) else f"{_shown(value)} is neither true nor false"
 
 

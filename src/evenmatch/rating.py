@@ -17,16 +17,17 @@ import numpy as np
 
 from evenmatch.domain.arrays import Array
 from evenmatch.errors import RatingError
+from evenmatch.numerics import rating_models
 from evenmatch.numerics.calibration import Calibration, calibrated, learned
-from evenmatch.numerics.rating_models import MODELS, RatingModel, Ratings, WengLin
+from evenmatch.numerics.rating_models import RatingModel, Ratings, WengLin, model_mistake
 from evenmatch.results import Results, Skipped
 
-__all__ = ["Bin", "Outcome", "Score", "Standing", "build_model", "rate"]
+__all__ = ["Bin", "Outcome", "Point", "Score", "Standing", "build_model", "rate"]
 
 BINS: Final = 10
+CLASSES: Final = 24
+POINTS: Final = 60
 DAY_S: Final = 86_400.0
-POSITIVE: Final = ("beta", "sigma", "volatility", "scale", "tau", "period_days")
-"""Parameters that must not be 0 either."""
 OPENSKILL: Final = WengLin(mu=25.0, sigma=25 / 3, beta=25 / 6, tau=25 / 300)
 """openskill's defaults; tests hold our kernel against openskill itself."""
 
@@ -57,6 +58,15 @@ class Standing(msgspec.Struct, frozen=True):
     matches: int
 
 
+class Point(msgspec.Struct, frozen=True):
+    """How good the predictions were up to a match."""
+
+    match: int
+    log_loss: float
+    openskill: float
+    """The same of openskill's defaults."""
+
+
 class Outcome(msgspec.Struct, frozen=True):
     """What rating a file gave."""
 
@@ -74,25 +84,18 @@ class Outcome(msgspec.Struct, frozen=True):
     calibration: list[Bin]
     baselines: dict[str, Score]
     leaders: list[Standing]
+    running: list[Point]
+    """Log-loss of the matches scored so far, at some of them."""
+    histogram: list[tuple[float, int]]
+    """Ratings at the end: the middle of a class, and how many players are in it."""
 
 
 def build_model(name: str, parameters: Mapping[str, Any]) -> RatingModel:
     """The rating model of that name with these parameters; raises RatingError when either can't be used."""
-    if name not in MODELS:
-        raise RatingError(f"unknown rating model {name!r}: known: {', '.join(MODELS)}")
-    known = [field.name for field in msgspec.structs.fields(MODELS[name])]
-    for parameter, value in parameters.items():
-        if parameter not in known:
-            raise RatingError(f"{name}: unknown parameter {parameter!r}: known: {', '.join(known)}")
-        whole = parameter == "placement"
-        fits = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
-        if not (fits and math.isfinite(value) and (value >= 0 or parameter == "mu")):
-            right = "a whole number" if whole else "a number"
-            raise RatingError(f"{name}: {parameter} must be {right}, not below 0, not {value!r}")
-        if value == 0 and parameter in POSITIVE:
-            raise RatingError(f"{name}: {parameter} must be above 0")
-    typed: dict[str, Any] = {key: value if key == "placement" else float(value) for key, value in parameters.items()}
-    return MODELS[name](**typed)
+    wrong = model_mistake(name, parameters)
+    if wrong:
+        raise RatingError(wrong)
+    return rating_models.build_model(name, parameters)
 
 
 def rate(results: Results, name: str, model: RatingModel, *, leaders: int = 10) -> Outcome:
@@ -123,7 +126,29 @@ def rate(results: Results, name: str, model: RatingModel, *, leaders: int = 10) 
             Standing(results.names[one], float(ratings.mu[one]), float(ratings.sigma[one]), int(games[one]))
             for one in best
         ],
+        running=_running(np.flatnonzero(scored), told[scored], plain[scored], won),
+        histogram=_histogram(ratings.mu),
     )
+
+
+def _losses(odds: Array, won: Array) -> Array:
+    losses: Array = -np.log(np.clip(np.where(won, odds, 1.0 - odds), 1e-15, None))
+    return losses
+
+
+def _running(match: Array, odds: Array, plain: Array, won: Array) -> list[Point]:
+    """The mean log-loss so far, at evenly spaced matches."""
+    count = np.arange(1, len(match) + 1)
+    ours, theirs = (np.cumsum(_losses(one, won)) / count for one in (odds, plain))
+    places = np.unique(np.linspace(0, len(match) - 1, min(POINTS, len(match))).round().astype(np.int64))
+    return [Point(int(match[at]) + 1, float(ours[at]), float(theirs[at])) for at in places.tolist()]
+
+
+def _histogram(ratings: Array) -> list[tuple[float, int]]:
+    low, high = float(ratings.min()), float(ratings.max())
+    counts, edges = np.histogram(ratings, CLASSES, (low, high) if high > low else (low - 1.0, high + 1.0))
+    middles = (edges[:-1] + edges[1:]) / 2
+    return list(zip(middles.tolist(), counts.tolist(), strict=True))
 
 
 def _ranks(score: Array) -> Array:
@@ -160,9 +185,8 @@ def _walk(results: Results, model: RatingModel) -> tuple[Array, Array, Ratings, 
 def _score(odds: Array, won: Array) -> Score:
     if not len(odds):
         return Score(None, None)
-    given = np.clip(np.where(won, odds, 1.0 - odds), 1e-15, None)
     right = np.where(odds == 0.5, 0.5, (odds > 0.5) == won)
-    return Score(float(-np.log(given).mean()), float(right.mean()))
+    return Score(float(_losses(odds, won).mean()), float(right.mean()))
 
 
 def _bins(odds: Array, won: Array) -> list[Bin]:

@@ -13,7 +13,7 @@ from evenmatch.core.evolve import evolve
 from evenmatch.core.hashing import state_hash
 from evenmatch.core.records import Departures, departures
 from evenmatch.core.state import State
-from evenmatch.domain.events import Forgotten
+from evenmatch.domain.events import Forgotten, ResultReported
 from evenmatch.errors import JournalDamaged
 from evenmatch.storage.codec import decode_content, encode_content, encode_pieces
 from evenmatch.storage.protocol import Checkpoint, Journal
@@ -72,7 +72,7 @@ class Verified(msgspec.Struct, frozen=True):
     first_sequence: int
     checkpoints: int
     unrecorded: int
-    """Finished tickets and matches that the read tables do not have; in an archive, all of them."""
+    """Finished tickets, matches and results that the tables do not have; in an archive, all of them."""
 
 
 def verify(journal: SqliteJournal, progress: Callable[[int], None] = lambda _: None) -> Verified:
@@ -96,6 +96,8 @@ def verify(journal: SqliteJournal, progress: Callable[[int], None] = lambda _: N
             raise JournalDamaged(f"event {state.sequence + 1} is missing: the journal goes on at {sequence}")
         if isinstance(event, Forgotten):
             unrecorded += _prove_records(journal, departures(state, event))
+        if isinstance(event, ResultReported):
+            unrecorded += _prove_result(journal, event, sequence)
         evolve(state, event)
         progress(sequence)
     proved += _prove(state, waiting)
@@ -117,6 +119,18 @@ def _prove_records(journal: SqliteJournal, left: Departures) -> int:
             if found is not None and found != record:
                 raise JournalDamaged(f"{journal.path}: the record of {kind} {number} is not what its events led to")
     return missing
+
+
+def _prove_result(journal: SqliteJournal, event: ResultReported, sequence: int) -> int:
+    """A result in the ledger must be the one of its event, also after corrections; counts a missing one."""
+    found = journal.ledger.result(event.match)
+    if found is None:
+        return 1
+    if (found.sequence, found.ladder, found.player) != (sequence, event.ladder, event.player.tolist()):
+        raise JournalDamaged(f"{journal.path}: the result of match {event.match} is not the one of its event")
+    if not found.corrections and found.rank != event.rank.tolist():
+        raise JournalDamaged(f"{journal.path}: match {event.match} ended otherwise than its result says")
+    return 0
 
 
 def _prove(state: State, waiting: list[Checkpoint]) -> int:

@@ -22,6 +22,8 @@ GRAND_TOUR: list[Move] = [
     ("give_up", 0, 0),
     ("end", 2, 0),
     ("audit", 2, 1),
+    ("result", 2, 1),
+    ("season", 0, 0),
     ("late", 1, 0),
     ("late", 3, 0),
     ("crowd", 0, 5),

@@ -10,6 +10,7 @@ from evenmatch.core.hashing import state_hash
 from evenmatch.core.state import State
 from evenmatch.domain import commands as cmd
 from evenmatch.domain import events as ev
+from evenmatch.domain.arrays import NONE
 from evenmatch.domain.queue import Format, Mode
 
 from .model import DAY_MS
@@ -19,7 +20,7 @@ Move = tuple[str, int, int]
 
 _KINDS = (
     *("crowd", "crowd", "wave", "wave", "wave", "accept", "accept", "accept_all", "decline", "tick", "tick"),
-    *("join", "leave", "seen", "late", "end", "restart", "open", "give_up", "keyed", "audit"),
+    *("join", "leave", "seen", "late", "end", "restart", "open", "give_up", "keyed", "audit", "result", "season"),
     *("confirm", "fail_start", "lose", "update", "mode", "cancel_ticket", "cancel_match", "lift", "block", "avoid"),
 )
 MOVES = st.lists(st.tuples(st.sampled_from(_KINDS), st.integers(0, 40), st.integers(0, 40)), min_size=5, max_size=40)
@@ -115,6 +116,16 @@ class Walk:
                 stage.do(cmd.Join(queue.name, wanted))
             case "audit":
                 stage.do(cmd.NoteAction(f"key {a}", "end_match", f"m-{b:012}", "why not" if a else ""))
+            case "result":
+                match, none = _one(self.state.proposals_at, a), np.empty((0, 3))
+                result = ev.ResultReported(0, queue.name, match, "", np.arange(2), NONE, NONE, NONE, none, none)
+                if stage.do(cmd.ReportResult(result)).refusal is None:
+                    void = bool(b % 2)
+                    correction = ev.ResultCorrected(0, queue.name, match, "", void, NONE, NONE, (), NONE, NONE, none)
+                    stage.do(cmd.CorrectResult((correction,)))
+            case "season":
+                season = ev.SeasonStarted(0, queue.name, queue.name, b + 2, 0.5, 1500.0, 250.0, 500.0)
+                stage.do(cmd.StartSeason(season))
             case "restart":
                 stage.restart(a * 500)
             case "open":

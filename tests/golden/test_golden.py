@@ -12,6 +12,8 @@ from evenmatch.storage.protocol import Commit
 from evenmatch.storage.sqlite import SqliteJournal
 
 GOLDEN = sorted(Path(__file__).parent.glob("*.evm"))
+OLDER = [golden for golden in GOLDEN if "schema" in golden.stem]
+"""Of the time before operators' actions were noted."""
 
 
 def test_there_is_a_golden_journal() -> None:
@@ -32,10 +34,10 @@ def test_a_golden_journal_still_gives_its_hash(golden: Path, tmp_path: Path) -> 
         assert state_hash(recover(journal)) == expected
         assert journal.names_of([1]) == {1: "player 1"}
         assert journal.attributes_of(1) == {"region": "eu"}
-        assert journal.audit(0, 10) == []
+        assert bool(journal.audit(0, 10)) == (golden not in OLDER)
 
 
-@pytest.mark.parametrize("golden", GOLDEN, ids=lambda path: path.stem)
+@pytest.mark.parametrize("golden", OLDER, ids=lambda path: path.stem)
 def test_an_older_journal_gets_an_audit_when_it_is_opened_to_be_written(golden: Path, tmp_path: Path) -> None:
     path = tmp_path / golden.name
     shutil.copy(golden, path)

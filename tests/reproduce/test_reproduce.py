@@ -15,8 +15,8 @@ from evenmatch import planning
 from evenmatch.errors import ConfigError
 from evenmatch.matchers import ladder as em_ladder
 from evenmatch.numerics import greedy_clique
+from evenmatch.pages.charts import Chart, Mark, Series, number, svg, ticks
 from evenmatch.reproduce import buckets, cinder, epgc, epgc_claims, ladder, ladder_comparison, lom, pairings, report
-from evenmatch.reproduce.drawing import Chart, Mark, Series, number, svg, ticks
 from evenmatch.reproduce.line import AGREES, DIFFERS, DOCUMENT_WRONG, Chapter, Effort, Ledger, Line
 from evenmatch.reproduce.run import DOCUMENTS, chosen, run
 

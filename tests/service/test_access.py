@@ -27,7 +27,15 @@ from .callers import SPECS, bearer, key_in, settings_in, token, watch
 from .inside import FailingMemory, app_over, living, memory_and_journal, until
 
 ROLES: tuple[Role, ...] = ("reader", "backend", "operator")
-ONCE = ("already_accepted", "already_waiting", "match_not_starting", "match_over", "not_waiting")
+ONCE = (
+    "already_accepted",
+    "already_waiting",
+    "match_not_starting",
+    "match_over",
+    "not_waiting",
+    "unknown_result",
+    "not_rated",
+)
 """What those who may are told when there is nothing left to do."""
 BOTH_WAYS = pytest.mark.parametrize("fast", [True, False], ids=["hot", "litestar"])
 
@@ -57,6 +65,14 @@ CASES: list[Case] = [
     ("GET", "/v1/matches/{match}", None, "ann", "rboi"),
     ("POST", "/v1/matches/{match}/end", None, "ann", "bo"),
     ("GET", "/v1/audit", None, "ann", "o"),
+    ("POST", "/v1/matches/{match}/result", {"teams": [{"rank": 1}, {"rank": 2}]}, "ann", "bo"),
+    ("GET", "/v1/matches/{match}/result", None, "ann", "rboi"),
+    ("PUT", "/v1/matches/{match}/result", {"teams": [{"rank": 2}, {"rank": 1}]}, "ann", "o"),
+    ("GET", "/v1/players/{player}/ratings", None, "ann", "rboi"),
+    ("GET", "/v1/players/{player}/history", None, "ann", "rboi"),
+    ("GET", "/v1/queues/{queue}/leaderboard", None, "ann", "rbois"),
+    ("GET", "/v1/queues/{queue}/calibration", None, "ann", "rbois"),
+    ("POST", "/v1/queues/{queue}/season", {}, "ann", "o"),
     ("GET", "/v1/players/{player}", None, "ann", "rboi"),
     ("PUT", "/v1/players/{player}/blocks", {"players": ["ben"]}, "ann", "boi"),
     ("DELETE", "/v1/players/{player}/cooldowns", None, "ann", "o"),

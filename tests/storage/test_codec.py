@@ -65,6 +65,7 @@ SPECS = st.builds(
 FIELDS: dict[Any, st.SearchStrategy[Any]] = {
     int: st.integers(-(2**63), 2**64 - 1),
     str: st.text(),
+    float: st.floats(allow_nan=False),
     Array: arrays(*DTYPES),
     QueueSpec: SPECS,
     dict[str, Array]: st.dictionaries(st.text(), arrays("f8"), max_size=2),

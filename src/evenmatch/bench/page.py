@@ -13,29 +13,16 @@ from evenmatch.bench.found import Found, Run
 from evenmatch.bench.matchers import OURS
 from evenmatch.bench.shown import HEADS, WORDS, growth_told, lines, machine_told, noise_told
 from evenmatch.errors import ConfigError
+from evenmatch.pages import page
 
 __all__ = ["html", "require_plotly", "write"]
 
 STYLE: Final = """
-:root { color-scheme: light dark; --page: #fdfdfb; --card: #f4f4f0; --ink: #1b1c1e; --soft: #5c6066; --line: #dedfda;
-  --good: #1a7f4b; --wrong: #9a5b00; --bad: #c02b2b; --s0: #2a78d6; --s1: #e0662c; --s2: #12906a; --s3: #6a4fc4; }
-@media (prefers-color-scheme: dark) { :root { --page: #17181a; --card: #202225; --ink: #ececea; --soft: #a4a8ae;
-  --line: #363a3f; --good: #56c48a; --wrong: #e3a548; --bad: #f07a72;
-  --s0: #5a9cec; --s1: #ef8a55; --s2: #35b98c; --s3: #a08cf0; } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; padding: 2.5rem 1.25rem 4rem; max-width: 68rem; background: var(--page); color: var(--ink);
-  font: 16px/1.55 system-ui, -apple-system, "Segoe UI", sans-serif; }
-h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 .75rem; } h2 { font-size: 1.25rem; margin: 3rem 0 .25rem; }
-p { margin: .5rem 0; max-width: 50rem; } .soft { color: var(--soft); }
-figure { margin: 1rem 0; padding: .75rem; background: var(--card); border-radius: 10px; }
-figcaption { color: var(--soft); font-size: .88rem; }
-table { border-collapse: collapse; width: 100%; font-size: .88rem; }
-th { text-align: left; font-weight: 600; color: var(--soft); border-bottom: 1px solid var(--line); }
-th, td { padding: .3rem .8rem .3rem 0; vertical-align: top; } td { border-bottom: 1px solid var(--line); }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+body { max-width: 68rem; } h2 { font-size: 1.25rem; margin: 3rem 0 .25rem; } p { max-width: 50rem; }
+figure { margin: 1rem 0; padding: .75rem; } td.number, th.number { white-space: nowrap; }
 tr.wrong td { color: var(--bad); font-weight: 600; }
 .met { color: var(--good); font-weight: 600; } .not-met { color: var(--wrong); font-weight: 600; }
-.not-measured { color: var(--soft); } ul { padding-left: 1.2rem; } .scroll { overflow-x: auto; }
+.not-measured { color: var(--soft); } ul { padding-left: 1.2rem; }
 """
 
 PAINT: Final = """
@@ -67,10 +54,7 @@ def require_plotly() -> None:
 
 def write(path: Path, run: Run) -> None:
     """Write the page."""
-    try:
-        path.write_text(html(run), "utf-8")
-    except OSError as error:
-        raise ConfigError(f"the report cannot be written to {path}: {error.strerror}") from error
+    page.write(path, html(run))
 
 
 def html(run: Run) -> str:
@@ -79,16 +63,14 @@ def html(run: Run) -> str:
     plotted = [contest.name for contest in run.contests if _drawable(contest)]
     sections = "".join(_section(contest, contest.name in plotted[:1]) for contest in run.contests)
     verdict = "Results differ: see the rows in red." if run.wrong else "All results that were compared agree."
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>The matchers beside others</title><style>{STYLE}</style></head><body>"
+    body = (
         "<h1>The matchers beside others</h1>"
         f"<p>Every size ran in a process of its own: evenmatch, then its opponents, on the same input. {verdict} Times "
         "are medians; what counts is the ratio within a row, and how time grows along a line.</p>"
         f'<p class="soft">{escape(machine_told(run))}.</p><p class="not-met">{escape(noise_told(run))}</p>{sections}'
-        f"<script>{PAINT}</script></body></html>\n"
+        f"<script>{PAINT}</script>"
     )
+    return page.page("The matchers beside others", body, STYLE)
 
 
 def _drawable(contest: Found) -> bool:

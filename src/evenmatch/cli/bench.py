@@ -252,7 +252,7 @@ def matchers(
     from evenmatch.bench import catalogue, page, shown
     from evenmatch.bench.cell import effort_of
     from evenmatch.bench.matchers import compare
-    from evenmatch.reproduce.report import require_writable
+    from evenmatch.pages.page import require_writable
 
     effort = effort_of(seed=seed, threads=threads, limit_s=limit, quick=quick)
     contests = catalogue.chosen(names, catalogue.sizes_of(sizes) if sizes is not None else None, quick=quick)

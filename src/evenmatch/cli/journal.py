@@ -50,7 +50,7 @@ def show(
 def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         if value.dtype.kind == "f":
-            return [None if np.isnan(x) else x for x in value.tolist()]
+            return np.where(np.isnan(value), None, value).tolist()  # type: ignore[call-overload]
         return value.tolist()
     if isinstance(value, Table):
         return [in_names(row, int) for row in value]

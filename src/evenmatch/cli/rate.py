@@ -11,9 +11,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from evenmatch import rating, results
+from evenmatch import rating, rating_report, results
 from evenmatch.cli.parameters import parameters_of
 from evenmatch.errors import RatingError
+from evenmatch.pages.page import require_writable
 
 _NAMED_MOST = 5
 
@@ -30,6 +31,7 @@ def rate(
     score2: str = "score2",
     start_time: str = "start_time",
     json: bool = False,
+    report: Path | None = None,
 ) -> None:
     """Rate every match of a CSV in order of time, predicting each before it is rated.
 
@@ -53,7 +55,11 @@ def rate(
         The column of the match's beginning: a date, or seconds.
     json
         Print the result as JSON.
+    report
+        Write a page with pictures and tables; it needs nothing else.
     """
+    if report is not None:
+        require_writable(report)
     chosen = rating.build_model(model, parameters_of(param or [], "k=24"))
     columns = results.Columns(roster1, roster2, score1, score2, start_time)
     try:
@@ -61,6 +67,8 @@ def rate(
     except OSError as error:
         raise RatingError(f"{file} cannot be read: {error.strerror}") from error
     outcome = rating.rate(results.read(content, str(file), columns), model, chosen)
+    if report is not None:
+        rating_report.write(report, outcome, file.name)
     if json:
         sys.stdout.write(msgspec.json.encode(outcome).decode() + "\n")
     else:

@@ -17,8 +17,9 @@ from evenmatch.domain.ids import match_id, ticket_id
 from evenmatch.domain.queue import QueueSpec, rule_broken
 from evenmatch.domain.refusals import Reasons, Refusal
 from evenmatch.domain.ticket import Cause, Status
+from evenmatch.numerics.rating_models import model_mistake
 
-from . import deadlines, joining, operating, ready_check, starting, updating
+from . import deadlines, joining, operating, ready_check, results, starting, updating
 from .decision import NOTHING, Decision
 from .state import PROPOSED, RUNNING, WAITING, QueueState, State
 
@@ -67,6 +68,12 @@ def decide(
             return _end_match(state, match, now_ms)
         case cmd.NoteAction(who, action, subject, detail):
             return Decision((ev.OperatorActed(now_ms, who, action, subject, detail),))
+        case cmd.ReportResult(result):
+            return results.report(state, result, now_ms)
+        case cmd.CorrectResult(pieces):
+            return Decision(tuple(msgspec.structs.replace(piece, at_ms=now_ms) for piece in pieces))
+        case cmd.StartSeason(season):
+            return Decision((msgspec.structs.replace(season, at_ms=now_ms),))
         case cmd.OpenQueue():
             return _open_queue(state, command, now_ms)
         case cmd.Resume():
@@ -84,6 +91,9 @@ def _open_queue(state: State, command: cmd.OpenQueue, now_ms: int) -> Decision |
     broken = rule_broken(spec)
     if broken is not None:
         return Refusal(Reasons.BAD_SPEC, f"{broken[0]}: {broken[1]}")
+    wrong = "" if spec.rating is None else model_mistake(spec.rating.model, spec.rating.parameters)
+    if wrong:
+        return Refusal(Reasons.BAD_SPEC, f"rating: {wrong}")
     queue = state.queues.get(spec.name)
     if queue is not None and queue.spec == spec:
         return NOTHING

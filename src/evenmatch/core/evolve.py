@@ -87,6 +87,8 @@ def evolve(state: State, event: ev.Event) -> None:
             _resumed(state, event)
         case ev.OperatorActed():
             pass  # a note: what the operator's command led to are events of their own
+        case ev.ResultReported() | ev.ResultCorrected() | ev.SeasonStarted():
+            pass  # results and ratings live in tables of the journal, so that the state stays small
 
 
 def _queue_opened(state: State, event: ev.QueueOpened) -> None:

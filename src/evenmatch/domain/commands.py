@@ -5,6 +5,7 @@ from typing import TypeAlias
 import msgspec
 
 from evenmatch.domain.arrays import Array
+from evenmatch.domain.events import ResultCorrected, ResultReported, SeasonStarted
 from evenmatch.domain.match import Plan
 from evenmatch.domain.queue import Mode, QueueSpec
 from evenmatch.domain.ticket import Member, TicketRequest
@@ -152,6 +153,24 @@ class NoteAction(msgspec.Struct, frozen=True):
     detail: str = ""
 
 
+class ReportResult(msgspec.Struct, frozen=True, eq=False):
+    """A match ended like this, and ratings are to be these; a running one is over for I11."""
+
+    result: ResultReported
+
+
+class CorrectResult(msgspec.Struct, frozen=True, eq=False):
+    """A known result is to be another, with all ratings that follow from it."""
+
+    pieces: tuple[ResultCorrected, ...]
+
+
+class StartSeason(msgspec.Struct, frozen=True, eq=False):
+    """Ratings are to be pulled towards the start."""
+
+    season: SeasonStarted
+
+
 class Resume(msgspec.Struct, frozen=True):
     """The engine is back after a restart: deadlines move by the time it was away."""
 
@@ -171,6 +190,9 @@ Command: TypeAlias = (
     | ConfirmStart
     | FailStart
     | EndMatch
+    | ReportResult
+    | CorrectResult
+    | StartSeason
     | SetBlocks
     | SetMode
     | CancelTicket

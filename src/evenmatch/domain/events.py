@@ -232,6 +232,66 @@ class MatchesEnded(msgspec.Struct, frozen=True, tag="matches_ended", eq=False):
     """By an operator: they count as never played."""
 
 
+class ResultReported(msgspec.Struct, frozen=True, tag="result_reported", eq=False):
+    """How a match ended, and what that did to the ratings of its players; replay never rates again."""
+
+    at_ms: int
+    queue: str
+    match: int
+    ladder: str
+    """Where ratings are kept; empty = the queue keeps none."""
+    rank: Array
+    """int64[teams]: lower finished better, equal drew"""
+    leaver: Array
+    """int64[...]: players who left; each is rated as if the own team had come last"""
+    player: Array
+    """int64[n], team by team"""
+    team: Array
+    """int64[n]"""
+    before: Array
+    """float64[n, 3]: rating, deviation, volatility; empty = not rated"""
+    after: Array
+    """float64[n, 3]"""
+    sides: tuple[str, ...] = ()
+    """Where sides have ladders of their own: the side of each team."""
+
+
+class ResultCorrected(msgspec.Struct, frozen=True, tag="result_corrected", eq=False):
+    """A result was corrected or annulled, and every later one of its ladder rated again."""
+
+    at_ms: int
+    queue: str
+    match: int
+    ladder: str
+    void: bool
+    """It counts no longer."""
+    rank: Array
+    leaver: Array
+    ladders: tuple[str, ...]
+    """The ladder of the ratings that follow, and of its sides."""
+    on: Array
+    """int64[n], into `ladders`"""
+    player: Array
+    """int64[n]: everybody whose rating is another now"""
+    rating: Array
+    """float64[n, 3]: rating, deviation, volatility as they are now"""
+    more: bool = False
+    """More of the same correction follows."""
+
+
+class SeasonStarted(msgspec.Struct, frozen=True, tag="season_started", eq=False):
+    """The ratings of a ladder and its sides were pulled towards the start, and made less sure."""
+
+    at_ms: int
+    queue: str
+    ladder: str
+    season: int
+    keep: float
+    start: float
+    deviation: float
+    most: float
+
+
 class Forgotten(msgspec.Struct, frozen=True, tag="forgotten", eq=False):
     """Finished tickets and proposals left the state for the read table."""
 
@@ -284,6 +344,9 @@ Event: TypeAlias = (
     | BlocksSet
     | QueueModeSet
     | MatchesEnded
+    | ResultReported
+    | ResultCorrected
+    | SeasonStarted
     | Forgotten
     | KeysForgotten
     | Resumed

@@ -6,6 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from evenmatch.domain.ids import QUEUE_NAME
+from evenmatch.domain.rating import RatingSpec, rating_rule_broken
 
 TEAMS_MAX: Final = 100
 TEAM_SIZE_MAX: Final = 100
@@ -134,6 +135,8 @@ class QueueSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Ticket attributes that all tickets of a match must share."""
     door: DoorSpec = DoorSpec()
     cooldown: CooldownSpec | None = None
+    rating: RatingSpec | None = None
+    """How results become ratings; None = ratings come with the tickets and are not kept."""
 
 
 def rule_broken(spec: QueueSpec) -> tuple[str, str] | None:
@@ -179,7 +182,7 @@ def rule_broken(spec: QueueSpec) -> tuple[str, str] | None:
             return "require_equal", f"entry {position + 1} is not an attribute's name: use 1 to 64 characters"
         if name in spec.require_equal[:position]:
             return "require_equal", f"{name!r} is listed twice"
-    return None
+    return None if spec.rating is None else rating_rule_broken(spec.rating, form.teams)
 
 
 def milliseconds(seconds: float) -> int:

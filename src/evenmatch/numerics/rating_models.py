@@ -2,10 +2,13 @@
 
 A rating is three numbers: mu (how good), sigma (how unsure) and volatility (how unsteady; Glicko-2 only). Elo has
 neither of the last two and leaves them as they are. All defaults are on the scale where 1500 is average.
+
+Who leaves a match is rated as if the own team had come last, alone; all others are rated by the result as it is.
 """
 
+import math
 from collections.abc import Mapping
-from typing import Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
 import numpy as np
@@ -14,7 +17,12 @@ from evenmatch.domain.arrays import Array
 
 from . import elo, glicko2, weng_lin
 
-__all__ = ["MODELS", "Elo", "Glicko2", "RatingModel", "Ratings", "WengLin"]
+__all__ = ["MODELS", "Elo", "Glicko2", "RatingModel", "Ratings", "WengLin", "build_model", "model_mistake", "rated"]
+
+_POSITIVE: Final = ("beta", "sigma", "volatility", "scale", "tau", "period_days")
+"""Parameters that must not be 0 either."""
+_MOST: Final = {"volatility": 1.0, "mu": 1e6}
+_MOST_ELSE: Final = 1e6
 
 
 class Ratings(NamedTuple):
@@ -143,3 +151,45 @@ MODELS: Final[Mapping[str, type[WengLin] | type[Elo] | type[Glicko2]]] = {
     "glicko2": Glicko2,
 }
 """Name -> model; its fields are its parameters."""
+
+
+def model_mistake(name: str, parameters: Mapping[str, Any]) -> str:
+    """What is wrong with a model's name or parameters, and what would be right; empty = nothing."""
+    if name not in MODELS:
+        return f"unknown rating model {name!r}: known: {', '.join(MODELS)}"
+    known = [field.name for field in msgspec.structs.fields(MODELS[name])]
+    for parameter, value in parameters.items():
+        if parameter not in known:
+            return f"{name}: unknown parameter {parameter!r}: known: {', '.join(known)}"
+        whole = parameter == "placement"
+        fits = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
+        if not (fits and math.isfinite(value) and (value >= 0 or parameter == "mu")):
+            right = "a whole number" if whole else "a number"
+            return f"{name}: {parameter} must be {right}, not below 0, not {value!r}"
+        if value == 0 and parameter in _POSITIVE:
+            return f"{name}: {parameter} must be above 0"
+        most = _MOST.get(parameter, _MOST_ELSE)
+        if abs(value) > most:
+            return f"{name}: {parameter} must be at most {most:g}, not {value!r}"
+    return ""
+
+
+def build_model(name: str, parameters: Mapping[str, Any]) -> RatingModel:
+    """The model of that name with these parameters, in which there is no mistake."""
+    typed: dict[str, Any] = {key: value if key == "placement" else float(value) for key, value in parameters.items()}
+    return MODELS[name](**typed)
+
+
+def rated(model: RatingModel, ratings: Ratings, games: Array, start: Array, rank: Array, left: Array) -> Ratings:
+    """The ratings after a match; `left`, bool[players]: who left it."""
+    after = model.updated(ratings, games, start, rank)
+    for team in range(len(rank) if left.any() else 0):
+        own = slice(start[team], start[team + 1])
+        if left[own].any():
+            last = rank.copy()
+            last[team] = rank.max() + 1
+            blamed = np.flatnonzero(left[own]) + start[team]
+            as_last = model.updated(ratings, games, start, last)
+            for column, worse in zip(after, as_last, strict=True):
+                column[blamed] = worse[blamed]
+    return after

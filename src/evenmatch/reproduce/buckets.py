@@ -12,7 +12,7 @@ from evenmatch import planning
 from evenmatch.domain.queue import Format
 from evenmatch.matchers import buckets
 from evenmatch.matchers.buckets import Buckets
-from evenmatch.reproduce.drawing import Chart, Series
+from evenmatch.pages.charts import Chart, Series
 from evenmatch.reproduce.line import Chapter, Effort, Ledger
 from evenmatch.tickets import parse, to_snapshot
 

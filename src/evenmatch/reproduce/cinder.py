@@ -17,7 +17,7 @@ from evenmatch.matchers.cinder import Cinder
 from evenmatch.numerics import skill_buckets
 from evenmatch.numerics.lobby_ranges import similarities
 from evenmatch.numerics.seeds import generator
-from evenmatch.reproduce.drawing import Chart, Mark, Series
+from evenmatch.pages.charts import Chart, Mark, Series
 from evenmatch.reproduce.line import Chapter, Effort, Ledger, best_ms
 from evenmatch.reproduce.pairings import (
     LCAP,

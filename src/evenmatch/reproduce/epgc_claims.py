@@ -13,7 +13,7 @@ from evenmatch import planning
 from evenmatch.domain.arrays import Array
 from evenmatch.matchers import epgc
 from evenmatch.numerics.seeds import generator
-from evenmatch.reproduce.drawing import Chart, Mark, Series
+from evenmatch.pages.charts import Chart, Mark, Series
 from evenmatch.reproduce.line import Effort, Ledger, best_ms
 
 __all__ = ["TIERS", "Tiers", "chart", "random_tiers", "seeds", "speed", "trade_off"]

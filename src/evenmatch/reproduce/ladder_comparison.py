@@ -14,7 +14,7 @@ from evenmatch.domain.snapshot import Snapshot
 from evenmatch.matchers import ladder
 from evenmatch.matchers.ladder import Ladder, Side
 from evenmatch.numerics.seeds import generator
-from evenmatch.reproduce.drawing import Chart, Series
+from evenmatch.pages.charts import Chart, Series
 from evenmatch.reproduce.line import Effort, Ledger, best_ms
 from evenmatch.tickets import parse, to_snapshot
 

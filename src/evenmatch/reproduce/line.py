@@ -20,7 +20,7 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from evenmatch.reproduce.drawing import Chart
+from evenmatch.pages.charts import Chart
 
 __all__ = ["AGREES", "DIFFERS", "DOCUMENT_WRONG", "Chapter", "Effort", "Ledger", "Line", "best_ms", "spread"]
 

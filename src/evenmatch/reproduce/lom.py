@@ -17,7 +17,7 @@ from evenmatch.matchers.sessions import assigned, elected
 from evenmatch.numerics.greedy_sessions import leaders_pick_by_matrix, members_pick_by_matrix
 from evenmatch.numerics.seeds import generator
 from evenmatch.numerics.transport import certificate_broken, matrix_problem, solve
-from evenmatch.reproduce.drawing import Chart, Series
+from evenmatch.pages.charts import Chart, Series
 from evenmatch.reproduce.line import Chapter, Effort, Ledger, best_ms
 
 __all__ = ["reproduce"]

@@ -1,15 +1,15 @@
 """The report: one HTML file with everything in it, in words first, then pictures, then every line.
 
-It stands alone: no script, no font, no picture from elsewhere. Light or dark by the reader's own setting.
+It stands alone (`pages/page.py`).
 """
 
 from html import escape
 from pathlib import Path
 from typing import Final
 
-from evenmatch.errors import ConfigError
-from evenmatch.reproduce.drawing import STYLE as CHART_STYLE
-from evenmatch.reproduce.drawing import number, svg
+from evenmatch.pages import page
+from evenmatch.pages.charts import number
+from evenmatch.pages.page import require_writable
 from evenmatch.reproduce.line import AGREES, DIFFERS, DOCUMENT_WRONG, Chapter, Line
 
 __all__ = ["html", "require_writable", "write"]
@@ -18,26 +18,7 @@ WORDS: Final = {AGREES: "agrees", DOCUMENT_WRONG: "document wrong", DIFFERS: "di
 SIGNS: Final = {AGREES: "✓", DOCUMENT_WRONG: "✎", DIFFERS: "✗"}
 
 STYLE: Final = """
-:root { color-scheme: light dark; --page: #fdfdfb; --card: #f4f4f0; --ink: #1b1c1e; --soft: #5c6066; --line: #dedfda;
-  --good: #1a7f4b; --wrong: #9a5b00; --bad: #c02b2b;
-  --s0: #2a78d6; --s1: #e0662c; --s2: #12906a; --s3: #6a4fc4; }
-@media (prefers-color-scheme: dark) { :root { --page: #17181a; --card: #202225; --ink: #ececea; --soft: #a4a8ae;
-  --line: #363a3f; --good: #56c48a; --wrong: #e3a548; --bad: #f07a72;
-  --s0: #5a9cec; --s1: #ef8a55; --s2: #35b98c; --s3: #a08cf0; } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; padding: 2.5rem 1.25rem 4rem; max-width: 62rem; background: var(--page); color: var(--ink);
-  font: 16px/1.55 system-ui, -apple-system, "Segoe UI", sans-serif; }
-h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 .75rem; } h2 { font-size: 1.4rem; margin: 3.5rem 0 .5rem; }
-h3 { font-size: 1rem; margin: 1.5rem 0 .25rem; } figure h3 { margin-top: 0; } h3 .soft { font-weight: 400; }
-p { margin: .5rem 0; max-width: 46rem; } a { color: var(--s0); }
-.lead { font-size: 1.12rem; } .soft { color: var(--soft); }
 ul.findings { padding-left: 1.2rem; max-width: 46rem; } ul.findings li { margin: .6rem 0; }
-figure { margin: 1.5rem 0; padding: 1.1rem 1.2rem; background: var(--card); border-radius: 10px; }
-figcaption { color: var(--soft); font-size: .88rem; margin-top: .5rem; max-width: 46rem; }
-table { border-collapse: collapse; width: 100%; font-size: .88rem; }
-th { text-align: left; font-weight: 600; color: var(--soft); border-bottom: 1px solid var(--line); }
-th, td { padding: .35rem .8rem .35rem 0; vertical-align: top; } td { border-bottom: 1px solid var(--line); }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 td.what { font-family: ui-monospace, "Cascadia Mono", Menlo, monospace; font-size: .82rem; overflow-wrap: anywhere; }
 td.value { font-variant-numeric: tabular-nums; } td.because { color: var(--soft); }
 table.lines { table-layout: fixed; } table.lines col.c0 { width: 19%; } table.lines col.c1 { width: 15%; }
@@ -47,40 +28,20 @@ table.lines col.c2 { width: 19%; } table.lines col.c3 { width: 17%; }
 details { border: 1px solid var(--line); border-radius: 8px; margin: .6rem 0; padding: 0 1rem; }
 details[open] { padding-bottom: .6rem; } summary { cursor: pointer; padding: .55rem 0; font-weight: 600; }
 summary .soft { font-weight: 400; }
-.scroll { overflow-x: auto; } @media (max-width: 40rem) { table.lines { min-width: 44rem; } }
-@media print { body { max-width: none; padding: 0; } figure, details { break-inside: avoid; } }
+@media (max-width: 40rem) { table.lines { min-width: 44rem; } }
+@media print { details { break-inside: avoid; } }
 """
-
-
-def require_writable(path: Path) -> None:
-    """Raise ConfigError now if the report could not be written later; what is there already stays as it is."""
-    try:
-        there = path.exists()
-        with path.open("ab"):
-            pass
-        if not there:
-            path.unlink()
-    except OSError as error:
-        raise ConfigError(f"the report cannot be written to {path}: {error.strerror}") from error
 
 
 def write(path: Path, chapters: list[Chapter]) -> None:
     """Write the report."""
-    try:
-        path.write_text(html(chapters), "utf-8")
-    except OSError as error:
-        raise ConfigError(f"the report cannot be written to {path}: {error.strerror}") from error
+    page.write(path, html(chapters))
 
 
 def html(chapters: list[Chapter]) -> str:
     """The whole page."""
-    body = [_summary(chapters), *(_chapter(chapter) for chapter in chapters)]
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>The documents, run again</title><style>{STYLE}{CHART_STYLE}</style></head>"
-        f"<body>{''.join(body)}</body></html>\n"
-    )
+    body = "".join([_summary(chapters), *(_chapter(chapter) for chapter in chapters)])
+    return page.page("The documents, run again", body, STYLE)
 
 
 def _summary(chapters: list[Chapter]) -> str:
@@ -122,10 +83,7 @@ def _count(how_many: int, one: str, many: str = "") -> str:
 
 def _chapter(chapter: Chapter) -> str:
     """A document: pictures, then what is wrong in it, then every line, folded up."""
-    pictures = "".join(
-        f"<figure><h3>{escape(chart.title)}</h3>{svg(chart)}<figcaption>{escape(chart.caption)}</figcaption></figure>"
-        for chart in chapter.charts
-    )
+    pictures = "".join(page.figure(chart) for chart in chapter.charts)
     odd = [line for line in chapter.lines if line.verdict != AGREES]
     wrong = f"<h3>Where the document is wrong</h3>{_table(odd, chapter.name)}" if odd else ""
     counted = f"{chapter.count(AGREES)} of {len(chapter.lines)} agree"

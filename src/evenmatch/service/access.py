@@ -123,6 +123,14 @@ RIGHTS: Final[dict[tuple[str, str], Right]] = {
     ("PUT", "/v1/players/{player}/blocks"): Right(Least.BACKEND, Players.AS_NAMED),
     ("DELETE", "/v1/players/{player}/cooldowns"): Right(Least.OPERATOR),
     ("PUT", "/v1/queues/{queue}/mode"): Right(Least.OPERATOR),
+    ("POST", "/v1/matches/{match}/result"): Right(Least.BACKEND),
+    ("PUT", "/v1/matches/{match}/result"): Right(Least.OPERATOR),
+    ("GET", "/v1/matches/{match}/result"): Right(Least.READER, Players.IN_MATCH),
+    ("GET", "/v1/players/{player}/ratings"): Right(Least.READER, Players.AS_NAMED),
+    ("GET", "/v1/players/{player}/history"): Right(Least.READER, Players.AS_NAMED),
+    ("GET", "/v1/queues/{queue}/leaderboard"): Right(Least.READER, Players.ANYTHING),
+    ("GET", "/v1/queues/{queue}/calibration"): Right(Least.READER, Players.ANYTHING),
+    ("POST", "/v1/queues/{queue}/season"): Right(Least.OPERATOR),
     ("GET", "/v1/audit"): Right(Least.OPERATOR),
 }
 """Method (WS = a WebSocket) and path -> who may. A braced part stands for anything; a bond to a ticket, match or player

@@ -14,8 +14,20 @@ from evenmatch.domain.refusals import Refusal
 from evenmatch.domain.ticket import Member, TicketRequest
 from evenmatch.errors import JournalError
 
-from .bodies import facts_and_traits
-from .mailbox import CommandOrder, Joined, JoinEntry, JoinOrder, NamedOrder, Order, Question, Unavailable, WaveOrder
+from .bodies import Player, facts_and_traits
+from .mailbox import (
+    CommandOrder,
+    Joined,
+    JoinEntry,
+    JoinOrder,
+    NamedOrder,
+    Order,
+    Question,
+    TaskOrder,
+    Unavailable,
+    WaveOrder,
+)
+from .rating_door import at_the_door
 
 if TYPE_CHECKING:
     from .runner import Runner
@@ -107,6 +119,8 @@ class Group:
                 if step.refusal is None:
                     self.joined_players += numbers.values()
                 self._answers.append((order, step.refusal))
+            case TaskOrder():
+                self._answers.append((order, order.work(self)))
             case WaveOrder():
                 if order.engine is self.runner.engine:
                     rest = self.take(self.runner.engine.step(order.command, self.now_ms)).rest
@@ -132,6 +146,7 @@ class Group:
         if queue in engine.state.queues:
             numbers = self.runner.directory.numbers([name for entry in entries for name in _named(entry)])
             requests = tuple([_request(entry, numbers) for entry in entries])
+            requests = at_the_door(self.runner.book, engine.state.queues[queue].spec, entries, requests)
         step = self.take(engine.step(cmd.JoinMany(queue, requests), self.now_ms))
         if step.refusal is not None:
             self._answers += [(order, step.refusal) for order in orders]
@@ -153,7 +168,14 @@ class Group:
                 outcomes.append((outcome, keys[entry.key][2] if entry.key else self.now_ms))
                 if entry.body.attributes:
                     self.attributes.append((outcome, entry.body.attributes))
-            self._answers.append((order, Joined(outcomes)))
+            self._answers.append((order, Joined(outcomes, self._as_rated(queue, outcomes))))
+
+    def _as_rated(self, queue: str, outcomes: list[tuple[int, int] | Refusal]) -> dict[int, list[Player]]:
+        """The players of tickets with the ratings they wait with, where those are ours and not the ticket's."""
+        if self.runner.engine.state.queues[queue].spec.rating is None:
+            return {}
+        numbers = [outcome[0] for outcome in outcomes if not isinstance(outcome, Refusal)]
+        return {number: told for number in numbers if (told := self.runner.views.players(number, self.now_ms))}
 
     def answers(self) -> list[tuple[Order, Any]]:
         """All replies; to be called after the commit, for questions are answered here."""

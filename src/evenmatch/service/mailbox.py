@@ -7,7 +7,7 @@ durable (I7).
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
@@ -15,8 +15,11 @@ from evenmatch.core.engine import Engine
 from evenmatch.domain.commands import Command, NoteAction
 from evenmatch.domain.refusals import Refusal
 
-from .bodies import TicketBody
+from .bodies import Player, TicketBody
 from .views import Views
+
+if TYPE_CHECKING:
+    from .group import Group
 
 
 class Unavailable(msgspec.Struct, frozen=True):
@@ -39,6 +42,8 @@ class Joined(msgspec.Struct, frozen=True, gc=False):
     """What became of the entries of one order: a ticket's number and when it joined, or a refusal."""
 
     outcomes: list[tuple[int, int] | Refusal]
+    players: dict[int, list[Player]] = {}
+    """Where the queue keeps ratings: the players of each ticket with the ratings that it waits with."""
 
 
 class JoinOrder:
@@ -81,6 +86,15 @@ class NamedOrder:
         self.make, self.names, self.reply = make, names, reply
 
 
+class TaskOrder:
+    """Something that takes more than one command, such as a result: `work` does it, and its value is the reply."""
+
+    __slots__ = ("reply", "work")
+
+    def __init__(self, work: "Callable[[Group], Any]", reply: "Reply | None") -> None:
+        self.work, self.reply = work, reply
+
+
 class WaveOrder:
     """A matcher's answer. It counts only for the engine that asked."""
 
@@ -101,4 +115,4 @@ class Question:
 
 
 Reply: TypeAlias = "asyncio.Future[Any]"
-Order: TypeAlias = JoinOrder | CommandOrder | NamedOrder | WaveOrder | Question
+Order: TypeAlias = JoinOrder | CommandOrder | NamedOrder | TaskOrder | WaveOrder | Question

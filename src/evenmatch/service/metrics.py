@@ -8,6 +8,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 from evenmatch.domain import events as ev
 from evenmatch.domain.ticket import Cause
+from evenmatch.numerics.predictions import Predictions
 
 from .views import QueueView
 
@@ -29,6 +30,8 @@ class Metrics:
         self.events = 0
         self.requests: dict[tuple[str, int], int] = {}
         self.refused_busy = 0
+        self.results: dict[str, int] = {}
+        self.log_loss: dict[str, float] = {}
         self._commit_s = Histogram(
             "evenmatch_commit_seconds",
             "Time to make a group of events durable",
@@ -54,6 +57,7 @@ class Metrics:
                 ("tickets_gone", "Tickets that left without a match, by cause", ("cause",)),
                 ("waves_recorded", "Waves that changed something, by queue", ("queue",)),
                 ("waves_abandoned", "Waves whose matcher failed or was too late, by queue", ("queue",)),
+                ("results_reported", "Results of matches, by queue", ("queue",)),
                 ("http_requests", "Requests answered, by method and status", ("method", "status")),
             )
         }
@@ -62,6 +66,7 @@ class Metrics:
             for name, text, labels in (
                 ("tickets_waiting", "Tickets waiting now", ("queue",)),
                 ("oldest_wait_seconds", "Longest wait of a waiting ticket", ("queue",)),
+                ("prediction_log_loss", "Mean log-loss of a queue's predictions so far", ("queue",)),
                 ("mailbox_depth", "Orders that wait for the engine", ()),
                 ("sockets_open", "WebSockets open", ()),
                 ("ready", "1 when orders can be carried out", ()),
@@ -88,10 +93,18 @@ class Metrics:
                     self.abandoned[event.queue] = self.abandoned.get(event.queue, 0) + 1
                 case ev.MatchMade():
                     self.matches += 1
+                case ev.ResultReported():
+                    self.results[event.queue] = self.results.get(event.queue, 0) + 1
 
     def _count_gone(self, cause: int, count: int) -> None:
         word = Cause(cause).word
         self.gone[word] = self.gone.get(word, 0) + count
+
+    def predicted(self, predictions: dict[str, Predictions]) -> None:
+        """Note how good each queue's predictions are."""
+        for queue, told in predictions.items():
+            if told.games:
+                self.log_loss[queue] = told.log_loss / told.games
 
     def wave(self, queue: str, seconds: float) -> None:
         """Note how long a matcher took."""
@@ -119,6 +132,10 @@ class Metrics:
             _set(self._counters["waves_recorded"].labels(queue), value)
         for queue, value in self.abandoned.items():
             _set(self._counters["waves_abandoned"].labels(queue), value)
+        for queue, value in list(self.results.items()):
+            _set(self._counters["results_reported"].labels(queue), value)
+        for queue, loss in list(self.log_loss.items()):
+            self._gauges["prediction_log_loss"].labels(queue).set(loss)
         for (method, status), value in self.requests.items():
             _set(self._counters["http_requests"].labels(method, str(status)), value)
         for view in queues:

@@ -10,13 +10,14 @@ from evenmatch.core.records import ticket_record
 from evenmatch.domain import commands as cmd
 from evenmatch.domain.ids import MATCH_PREFIX, TICKET_PREFIX, number_of, ticket_id
 from evenmatch.domain.refusals import Reasons, Refusal
-from evenmatch.domain.ticket import Cause, Member
+from evenmatch.domain.ticket import Cause, Member, TicketRequest
 
 from . import wire
 from .access import Caller
-from .bodies import BlocksBody, PlayerChange, TicketChange, WhyBody, facts_and_traits, player_of
+from .bodies import BlocksBody, Player, PlayerChange, TicketBody, TicketChange, WhyBody, facts_and_traits, player_of
 from .handlers import Answer, TicketAnswer, command, problem
-from .mailbox import NamedOrder, Unavailable
+from .mailbox import JoinEntry, NamedOrder, Unavailable
+from .rating_door import at_the_door
 from .runner import Runner
 from .views import Views
 
@@ -96,19 +97,28 @@ def _changed(views: Views, ticket: int, body: TicketChange) -> cmd.UpdateTicket 
     for name in changes:
         if name not in names.values():
             return Refusal(Reasons.NOT_IN_TICKET, f"{name[:128]!r} is not in {ticket_id(ticket)}")
-    members = tuple(_member(names[player["player"]], player, changes) for player in record["players"])
+    players = [_player(names[player["player"]], player, changes) for player in record["players"]]
+    members = tuple(_member(known["player"], player) for known, player in zip(record["players"], players, strict=True))
     attributes = views.journal.attributes_of(ticket) if body.attributes is None else body.attributes
-    return cmd.UpdateTicket(ticket, members, attributes)
+    # The ratings that a queue keeps are looked up again, as for a join.
+    spec = views.engine.state.queues[record["queue"]].spec
+    asked = JoinEntry(TicketBody(players), 0, 0)
+    (request,) = at_the_door(views.book, spec, [asked], (TicketRequest(members),))
+    return cmd.UpdateTicket(ticket, request.members, attributes)
 
 
-def _member(name: str, record: dict[str, Any], changes: dict[str, PlayerChange]) -> Member:
+def _player(name: str, record: dict[str, Any], changes: dict[str, PlayerChange]) -> Player:
     player = player_of(name, record)
     change = changes.get(name)
     if change is not None:
         given = {field: getattr(change, field) for field in change.__struct_fields__ if field != "id"}
         player = msgspec.structs.replace(player, **{f: v for f, v in given.items() if v is not msgspec.UNSET})
+    return player
+
+
+def _member(number: int, player: Player) -> Member:
     ping_ms = math.nan if player.ping_ms is None else player.ping_ms
-    return Member(record["player"], player.rating, ping_ms, *facts_and_traits(player))
+    return Member(number, player.rating, ping_ms, *facts_and_traits(player))
 
 
 async def confirm_start(runner: Runner, match: str, said: WhyBody | wire.Problem | None = None) -> Answer:

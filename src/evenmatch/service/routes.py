@@ -30,8 +30,10 @@ from .documented import problems as _problems
 from .documented import response as _response
 from .examples import EXAMPLES
 from .handlers import BatchAnswer, TicketAnswer
+from .result_bodies import CorrectionBody, ResultBody, SeasonBody
 from .routes_operators import operator_routes
 from .routes_play import play_routes
+from .routes_results import result_routes
 from .runner import Runner
 from .sockets import Hub
 from .views import MatchView, QueueView
@@ -78,6 +80,8 @@ _BODIES: Final[dict[str, Any]] = {
     "mode": ModeBody(Mode.OPEN),
     "cancel": WhyBody(),
     "failed": WhyBody(),
+    "result": ResultBody([]),
+    "season": SeasonBody(),
 }
 """The last part of a path -> an empty body of its kind."""
 
@@ -94,6 +98,8 @@ class _Unread(Request[Any, Any, Any]):
         last = self.url.path.rstrip("/").rsplit("/", 1)[-1]
         if self.method == "PATCH":
             return TicketChange()
+        if last == "result" and self.method == "PUT":
+            return CorrectionBody()
         return _BODIES.get(last, PlayerAnswerBody(""))
 
 
@@ -318,6 +324,7 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
             docs,
             *operator_routes(runner),
             *play_routes(runner),
+            *result_routes(runner),
         ],
         before_request=_granted_only,
         exception_handlers={HTTPException: _http_problem, Exception: _our_mistake},
@@ -336,6 +343,7 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
                 Tag("players", "What is known of players"),
                 Tag("queues", "Where tickets wait"),
                 Tag("operators", "What needs an operator's key"),
+                Tag("results", "How matches ended, and ratings"),
                 Tag("operations", "For those who run the server"),
             ],
             components=Components(security_schemes={"bearer": _BEARER}),

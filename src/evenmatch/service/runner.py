@@ -32,6 +32,7 @@ from evenmatch.domain.queue import QueueSpec
 from evenmatch.errors import JournalError, JournalStale
 from evenmatch.recovery import checkpoint_in_pieces, checkpoint_of, recover
 from evenmatch.settings import Settings
+from evenmatch.storage.ledger import Entries
 from evenmatch.storage.protocol import Commit, Journal
 
 from . import messages
@@ -40,6 +41,7 @@ from .directory import Directory
 from .group import FAILED, Group, side_by_side, unavailable
 from .mailbox import Order, Question, Reply
 from .metrics import Metrics
+from .rating_book import RatingBook
 from .views import Views
 
 log = structlog.get_logger("evenmatch.runner")
@@ -161,7 +163,9 @@ class Runner:
         state = recover(self.journal)
         self.engine = Engine(state, keep_ms=round(self.settings.keep_s * 1000))
         self.directory = Directory(self.journal)
-        self.views = Views(self.engine, self.journal, self.directory)
+        self.book = RatingBook(self.journal)
+        self.metrics.predicted(self.book.predictions)
+        self.views = Views(self.engine, self.journal, self.directory, self.book)
         behind_ms = state.now_ms - self._clock.now_ms()
         if behind_ms > 0:
             log.warning("the clock is behind the journal; time goes on from the journal's", behind_ms=behind_ms)
@@ -195,7 +199,7 @@ class Runner:
             for run in side_by_side(orders):
                 group.step(run)
             names = self.directory.settle(group.joined_players)
-            self._commit(group.events, now_ms, names, group.attributes, group.departures)
+            self._commit(group.events, now_ms, names, group.attributes, group.departures, self.book.entries())
         except JournalError as error:
             self._failed_commit(error, orders)
             return
@@ -220,6 +224,7 @@ class Runner:
         names: list[tuple[int, str]],
         attributes: list[tuple[int, dict[str, Any]]],
         steps: list[Step],
+        entries: Entries | None = None,
     ) -> None:
         if not events:
             return
@@ -233,9 +238,12 @@ class Runner:
                 attributes=attributes,
                 tickets=[row for step in steps for left in step.departures for row in left.tickets],
                 matches=[row for step in steps for left in step.departures for row in left.matches],
+                entries=entries,
             )
         )
         self.metrics.committed(events, time.perf_counter() - started)
+        if entries is not None:
+            self.metrics.predicted(self.book.predictions)
         self._debt += len(events) + sum(
             len(e.size) // _TICKETS_PER_DEBT for e in events if isinstance(e, TicketsJoined)
         )

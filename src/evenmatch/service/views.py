@@ -20,6 +20,8 @@ from evenmatch.storage.protocol import Journal
 
 from .bodies import Player, player_of
 from .directory import Directory
+from .rating_book import RatingBook
+from .rating_rules import odds_of_match
 
 
 class ProposalView(msgspec.Struct, frozen=True):
@@ -63,6 +65,8 @@ class MatchView(msgspec.Struct, frozen=True):
     """What the matcher minimised; lower is better."""
     details: dict[str, Any] = {}
     """What else the matcher says of it, such as the map."""
+    odds: list[float] | None = None
+    """How likely each team is to win, where the queue keeps ratings; once there is a result, as it was said before."""
 
 
 class TicketView(msgspec.Struct, frozen=True):
@@ -125,10 +129,11 @@ class QueueView(msgspec.Struct, frozen=True):
 class Views:
     """Answers to those who ask."""
 
-    def __init__(self, engine: Engine, journal: Journal, directory: Directory) -> None:
+    def __init__(self, engine: Engine, journal: Journal, directory: Directory, book: RatingBook) -> None:
         self.engine = engine
         self.journal = journal
         self.directory = directory
+        self.book = book
 
     def ticket(self, number: int, now_ms: int) -> TicketView | Refusal:
         """A ticket, live or long finished."""
@@ -195,7 +200,17 @@ class Views:
             quality=record["quality"],
             cost=record["cost"],
             details=in_names(record.get("details", {}), ticket_id),
+            odds=self._odds(number, record),
         )
+
+    def _odds(self, number: int, record: dict[str, Any]) -> list[float] | None:
+        queue = self.engine.state.queues.get(record["queue"])
+        return None if queue is None else odds_of_match(self.book, queue.spec, number, record)
+
+    def players(self, number: int, now_ms: int) -> list[Player] | None:
+        """The players of a ticket, as it waits or waited."""
+        record = ticket_record(self.engine.state, number, now_ms) or self.journal.finished_ticket(number)
+        return None if record is None else self._players([record["players"]])[0]
 
     def _players(self, parties: list[list[dict[str, Any]]]) -> list[list[Player]]:
         names = self.directory.names([player["player"] for party in parties for player in party])

@@ -120,14 +120,14 @@ _KNOWN_FIELDS: Final = (
 )
 
 
-def malformed(error: Exception, body: bytes = b"") -> Problem:
-    """The problem for a body that is not what it should be."""
+def malformed(error: Exception, body: bytes = b"", known: tuple[str, ...] = _KNOWN_FIELDS) -> Problem:
+    """The problem for a body that is not what it should be; `known`: the fields that may have been meant."""
     detail = str(error)
     if detail.startswith("JSON is malformed") and _NO_NUMBER.search(body):
         detail += "; NaN and Infinity are not numbers in JSON"
     unknown = _UNKNOWN_FIELD.search(detail)
     if unknown:
-        near = difflib.get_close_matches(unknown["field"], _KNOWN_FIELDS, 1)
+        near = difflib.get_close_matches(unknown["field"], known, 1)
         detail += f"; did you mean `{near[0]}`?" if near else ""
     return WireReasons.MALFORMED.problem(detail)
 

@@ -7,6 +7,7 @@ from typing import Any
 from evenmatch.domain.events import Event
 from evenmatch.errors import JournalError, JournalStale
 
+from .memory_ledger import MemoryLedger
 from .protocol import Checkpoint, Commit
 
 CHECKPOINTS_KEPT = 2
@@ -25,6 +26,7 @@ class MemoryStore:
         self.tickets: dict[int, dict[str, Any]] = {}
         self.matches: dict[int, dict[str, Any]] = {}
         self.audit: dict[int, dict[str, Any]] = {}
+        self.ledger = MemoryLedger()
 
 
 class MemoryJournal:
@@ -39,6 +41,11 @@ class MemoryJournal:
     def fence(self) -> int:
         """The number of this ownership."""
         return self._fence
+
+    @property
+    def ledger(self) -> MemoryLedger:
+        """Results and ratings, to read."""
+        return self.store.ledger
 
     @property
     def oldest(self) -> int:
@@ -65,6 +72,9 @@ class MemoryJournal:
         twice = len(set(numbers)) < len(numbers) or len(set(names)) < len(names)
         if twice or not store.names.keys().isdisjoint(numbers) or not store.numbers.keys().isdisjoint(names):
             raise JournalError("a player's number or name is known already")
+        if commit.entries is not None:
+            store.ledger.refuse(commit.entries)
+            store.ledger.write(commit.entries)
         if commit.events:
             store.commits.append(commit)
         for number, name in commit.names:

@@ -4,6 +4,7 @@
 - `append` checks the fence: an owner that has been replaced cannot write (I9).
 - Events speak of players by number. Their names, and the attributes of tickets, live in side tables and are written in
   the same commit as the events that need them; a name can be erased without touching an event.
+- Results and ratings live in the ledger (`ledger.py`), written in the same commit as the events that tell of them.
 - Finished tickets and matches are written to read tables when they leave the state; so are operators' actions, at once.
 """
 
@@ -13,6 +14,8 @@ from typing import Any, Protocol
 import msgspec
 
 from evenmatch.domain.events import Event, OperatorActed
+
+from .ledger import Entries, Ledger
 
 
 class Commit(msgspec.Struct, frozen=True, eq=False):
@@ -29,6 +32,8 @@ class Commit(msgspec.Struct, frozen=True, eq=False):
     """ticket, record: tickets that leave the state"""
     matches: list[tuple[int, dict[str, Any]]] = []
     """match, record: matches that leave the state"""
+    entries: Entries | None = None
+    """what goes into the ledger: results, ratings"""
 
     @property
     def last_sequence(self) -> int:
@@ -66,6 +71,10 @@ class Journal(Protocol):
     @property
     def last(self) -> int:
         """The last sequence written, 0 for a new journal."""
+
+    @property
+    def ledger(self) -> Ledger:
+        """Results and ratings, to read."""
 
     def append(self, commit: Commit) -> None:
         """Make a commit durable."""

@@ -22,12 +22,14 @@ import msgspec
 from evenmatch.domain.events import Event
 from evenmatch.errors import JournalDamaged, JournalError, JournalForeign, JournalNewer
 
+from . import sqlite_ledger
 from .audit import AUDIT_TABLE, audited
 from .codec import SCHEMA, decode_events, encode_events
 from .files import check_file, take_lock
 from .memory import CHECKPOINTS_KEPT
 from .pieces import forget, joined, write
 from .protocol import Checkpoint, Commit
+from .sqlite_ledger import SqliteLedger
 from .transactions import connect, fenced, owner, said_clearly, whole
 
 APPLICATION_ID: Final = 0x65766D31  # "evm1"
@@ -57,6 +59,8 @@ class SqliteJournal:
             except BaseException:
                 self._unlock()
                 raise
+            self.ledger = SqliteLedger(self._db, path)
+            """Results and ratings, to read."""
             try:
                 self._open(own)
             except BaseException:
@@ -86,6 +90,7 @@ class SqliteJournal:
             db.execute("PRAGMA journal_mode = WAL")
             db.execute("PRAGMA synchronous = FULL")
             db.execute(AUDIT_TABLE)
+            sqlite_ledger.create(db)
             if schema < SCHEMA:
                 db.execute(f"PRAGMA user_version = {SCHEMA}")  # an older evenmatch could not read what we add
             db.execute("UPDATE owner SET fence = fence + 1")
@@ -154,6 +159,8 @@ class SqliteJournal:
                         f"{sql} SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(?)",
                         (msgspec.json.encode(rows).decode(),),
                     )
+            if commit.entries is not None:
+                sqlite_ledger.write(db, commit.entries)
         self._last = commit.last_sequence
 
     def _commits(self, after: int) -> Iterator[tuple[int, list[Event]]]:
