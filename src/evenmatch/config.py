@@ -231,8 +231,16 @@ def _section(kind: type[msgspec.Struct], table: object, key: Key, tell: Tell) ->
             if wrong:
                 told((*key, name), wrong)
             else:
-                values[name] = float(table[name]) if field.type is float else table[name]
+                values[name] = _AS.get(field.type, _same)(table[name])
     return None if mistakes else kind(**values)
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+_AS: Final[dict[Any, Callable[[Any], Any]]] = {float: float, tuple[str, ...]: tuple}
+"""Kind of a field -> how a TOML value becomes one."""
 
 
 def _matcher(kind: type[msgspec.Struct], table: object, key: Key, tell: Tell) -> msgspec.Struct | None:
@@ -293,6 +301,9 @@ def _wrong_kind(value: object, field: msgspec.structs.FieldInfo) -> str:
         return "" if isinstance(value, str) else f"{_shown(value)} is not a text: use one {such_as}"
     if field.name == "parameters":
         return "" if isinstance(value, dict) else f"{_shown(value)} is not a table: write the model's parameters in one"
+    if field.type == tuple[str, ...]:
+        texts = isinstance(value, list) and all(isinstance(entry, str) for entry in value)
+        return "" if texts else f'{_shown(value)} is not an array of texts: write one such as ["red", "blue"]'
     assert field.type in (bool, bool | None), f"no kind of TOML value is known for {field.name}"
     return "" if isinstance(value, bool) else f"{_shown(value)} is neither true nor false"
 

@@ -168,7 +168,7 @@ def test_any_change_of_any_event_changes_the_hash(moves: list[Move]) -> None:
             without_proposals = isinstance(event, ev.WaveFinished) and not len(event.roster)
             if isinstance(event, _OF_THE_LEDGER) and name != "at_ms":
                 continue
-            unasked = name == "confirm_ms" and getattr(event, "deadline_ms", 0)  # a ready check comes before it
+            unasked = name == "confirm_ms" and bool(getattr(event, "deadline_ms", 0))  # a ready check comes before it
             if name in _UNTOLD or empty or unasked or (without_proposals and name in _OF_PROPOSALS):
                 continue
             changed = msgspec.structs.replace(event, **{name: _bumped(value)})

@@ -2,7 +2,7 @@
 
 Every release leaves one behind, with its hash; they are never made again, for they stand for the files that people
 have. While a release is in the making, run this after any change of events or hash; when the schema changes, keep the
-last one of the old schema under a name of its own, as journal-schema-1. (journal-schema-2 is of the time before results,
+last one of the old schema under a name of its own, as journal-schema-1. (journal-schema-2 is older than results,
 cool-downs and the audit.)
 """
 

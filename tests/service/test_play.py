@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 
-from evenmatch.domain.queue import CooldownSpec, MatchSpec, QueueSpec, ReadyCheckSpec, WaveSpec
+from evenmatch.domain.queue import CooldownSpec, Format, MatchSpec, QueueSpec, ReadyCheckSpec, WaveSpec
 from evenmatch.service.keys import add
 from evenmatch.settings import Settings
 from evenmatch.storage.memory import MemoryJournal
@@ -19,6 +19,7 @@ RANKED = QueueSpec(
     "ranked", wave=FAST, ready_check=ReadyCheckSpec(timeout_s=20), cooldown=CooldownSpec(decline_s=40, lapse_s=60)
 )
 SERVED = QueueSpec("served", wave=FAST, match=MatchSpec(confirm_s=30, runs_s=60))
+SIDES = QueueSpec("sides", Format(2, 2), wave=FAST, match=MatchSpec(team_names=("attack", "defence")))
 SHARED = QueueSpec("shared", wave=FAST, require_equal=("mode",))
 """Nobody is matched unless they share a mode."""
 
@@ -59,7 +60,7 @@ async def live(tmp_path: Path) -> AsyncIterator[Live]:
     keys = tmp_path / "keys"
     key = add(keys, "night shift", "operator")
     settings = Settings(tick_ms=5, keys=keys)
-    async with living(app_over(MemoryJournal(), RANKED, SERVED, SHARED, settings=settings)) as client:
+    async with living(app_over(MemoryJournal(), RANKED, SERVED, SIDES, SHARED, settings=settings)) as client:
         yield Live(client, key)
 
 
@@ -234,5 +235,18 @@ def test_an_operator_calls_a_match_off(tmp_path: Path) -> None:
         assert (await server.client.get(f"/v1/matches/{match}")).json()["match"]["standing"] == "cancelled"
         assert reason(await server.client.post(path, headers=server.operator)) == (409, "match_over")
         await server.join("served", "ann")
+
+    run(tmp_path, story)
+
+
+def test_a_party_has_a_leader_and_its_team_a_name(tmp_path: Path) -> None:
+    async def story(server: Live) -> None:
+        ticket = await server.join("sides", "ann", "ben", leader="ben")
+        assert [player["id"] for player in (await server.ticket(ticket))["players"]] == ["ben", "ann"]
+        await server.join("sides", "cat", "dan")
+        match = (await server.when(ticket, "matched"))["match"]
+        assert [team["name"] for team in match["teams"]] == ["attack", "defence"]
+        body = {"players": [{"id": "eve"}, {"id": "fay"}], "leader": "gil"}
+        assert reason(await server.client.post("/v1/queues/sides/tickets", json=body)) == (400, "malformed")
 
     run(tmp_path, story)

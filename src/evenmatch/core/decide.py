@@ -120,6 +120,8 @@ def _unfit(queue: QueueState, spec: QueueSpec) -> Array:
         return slots
     size = t.size[slots]
     unfit = size > spec.format.size
+    if spec.party.full_team:
+        unfit |= size != spec.format.size
     if spec.door.party_sizes is not None:
         unfit |= ~np.isin(size, spec.door.party_sizes)
     for group in spec.door.requires:

@@ -33,6 +33,7 @@ from evenmatch.domain.snapshot import Snapshot
 
 from .hashing import snapshot_digest
 from .notes import active_population
+from .parties import counted
 from .state import PLAYER_COLUMNS, WAITING, QueueState
 from .tables import run_of, spans
 
@@ -48,6 +49,7 @@ class _Held:
     def __init__(self, queue: QueueState, now_ms: int, first_match: int, apart: Array) -> None:
         t, players = queue.tickets, queue.players
         self.apart = apart
+        self.party = queue.spec.party
         self.waits = (t.status[: t.used] == WAITING) & (t.suspended[: t.used] == 0)
         self.since_ms = t.since_ms[: t.used].copy()
         self.tickets: dict[str, Array] = {name: getattr(t, name) for name in _READ}
@@ -116,6 +118,7 @@ def _read(held: _Held) -> tuple[Snapshot, Array]:
     size = _copy(t["size"], at)
     rows = spans(t["start"][at], size.astype(np.int64))
     rows_at = run_of(rows) if len(rows) else rows
+    starts = _starts(size, len(rows))
     snapshot = Snapshot(
         format=held.format,
         now_ms=now_ms,
@@ -124,9 +127,9 @@ def _read(held: _Held) -> tuple[Snapshot, Array]:
         misses=_copy(t["misses"], at),
         returned=returned,
         group=_copy(t["group"], at),
-        player_start=_starts(size, len(rows)),
+        player_start=starts,
         player=_copy(held.player, rows_at),
-        facts={name: _copy(column, rows_at) for name, column in held.facts.items()},
+        facts=counted({name: _copy(column, rows_at) for name, column in held.facts.items()}, starts, held.party),
         traits={name: tuple(_fixed(kept.get(row, _NOTHING)[1]) for row in rows.tolist()) for name, kept in held.traits},
         active_population=held.active_population,
         first_match=held.first_match,

@@ -89,6 +89,11 @@ def _refused(state: State, queue: QueueState, request: TicketRequest, joining: s
             Reasons.PARTY_TOO_LARGE,
             f"{len(members)} players, but a team of {queue.spec.name} holds {largest} ({queue.spec.format})",
         )
+    if queue.spec.party.full_team and len(members) != largest:
+        return Refusal(
+            Reasons.PARTY_UNSUPPORTED,
+            f"{queue.spec.name} takes full teams of {largest} only, not a party of {len(members)}",
+        )
     if len(members) > 1 and len({member.player for member in members}) < len(members):
         return Refusal(Reasons.PLAYER_TWICE, "the same player stands in the party more than once")
     for member in members:

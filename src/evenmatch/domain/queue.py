@@ -13,6 +13,9 @@ TEAM_SIZE_MAX: Final = 100
 SEATS_MAX: Final = 200
 SECONDS_MAX: Final = 30 * 24 * 3600.0
 COOLDOWN_GROWTH_MAX: Final = 10.0
+PARTY_RATINGS: Final = ("each", "mean", "max", "sum")
+PARTY_PINGS: Final = ("each", "mean", "max")
+BONUS_MAX: Final = 10_000.0
 
 
 class Mode(StrEnum):
@@ -84,6 +87,19 @@ class CooldownSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """So much time without an offence takes one off the books."""
 
 
+class PartySpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """What a party counts as, and which parties may join."""
+
+    rating: str = "each"
+    """each (players' own ratings), mean, max or sum of the party"""
+    ping: str = "each"
+    """each, mean or max"""
+    premade_bonus: float = 0.0
+    """Rating points that every player of a party counts for more, for each further member."""
+    full_team: bool = False
+    """Only parties that fill a team may join."""
+
+
 class TicketSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How long a ticket lives."""
 
@@ -104,6 +120,8 @@ class MatchSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
     """Those who played each other do not meet again for so long; 0 = they may at once."""
     rematch_lift_s: float = 0.0
     """A ticket that has waited so long may meet them all the same; 0 = it may not. Blocks are never lifted."""
+    team_names: tuple[str, ...] = ()
+    """What the teams are called, such as attack and defence; left out, they have no names."""
 
 
 class DoorSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -135,6 +153,7 @@ class QueueSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Ticket attributes that all tickets of a match must share."""
     door: DoorSpec = DoorSpec()
     cooldown: CooldownSpec | None = None
+    party: PartySpec = PartySpec()
     rating: RatingSpec | None = None
     """How results become ratings; None = ratings come with the tickets and are not kept."""
 
@@ -163,6 +182,17 @@ def rule_broken(spec: QueueSpec) -> tuple[str, str] | None:
         ("match.rematch_s", spec.match.rematch_s, 0.0),
         ("match.rematch_lift_s", spec.match.rematch_lift_s, 0.0),
     ]
+    names = spec.match.team_names
+    if names and (
+        len(names) != form.teams or len(set(names)) != len(names) or not all(0 < len(n) <= 64 for n in names)
+    ):
+        return "match.team_names", f"{form} needs {form.teams} different names of 1 to 64 characters, one a team"
+    if spec.party.rating not in PARTY_RATINGS:
+        return "party.rating", f"{spec.party.rating!r} is not known: use {', '.join(PARTY_RATINGS)}"
+    if spec.party.ping not in PARTY_PINGS:
+        return "party.ping", f"{spec.party.ping!r} is not known: use {', '.join(PARTY_PINGS)}"
+    if not -BONUS_MAX <= spec.party.premade_bonus <= BONUS_MAX:
+        return "party.premade_bonus", f"{spec.party.premade_bonus} is out of range: use {-BONUS_MAX:g} to {BONUS_MAX:g}"
     cooldown = spec.cooldown
     if cooldown is not None:
         if spec.ready_check is None:

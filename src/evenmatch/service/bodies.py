@@ -62,6 +62,8 @@ class TicketBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=Fal
     attributes: dict[str, str | int | float | bool] = {}
     avoid: list[str] | msgspec.UnsetType = msgspec.UNSET
     """Players whom this party does not want to meet this time."""
+    leader: str | msgspec.UnsetType = msgspec.UNSET
+    """Who leads the party; left out, the first player does."""
 
 
 class PlayerChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

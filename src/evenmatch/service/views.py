@@ -4,6 +4,7 @@ Built from committed state, in the engine thread, when somebody asks; finished t
 tables. Every shape of the API stands here and nowhere else.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -47,6 +48,8 @@ class TeamView(msgspec.Struct, frozen=True):
     players: list[str]
     """The ids of all its players."""
     tickets: list[TeamTicketView]
+    name: str | None = None
+    """What the queue calls it, such as attack."""
 
 
 class MatchView(msgspec.Struct, frozen=True):
@@ -82,6 +85,7 @@ class TicketView(msgspec.Struct, frozen=True):
     misses: int
     """Recorded waves it lived through unmatched."""
     players: list[Player]
+    """The first one leads the party."""
     attributes: dict[str, Any]
     suspended: bool = False
     """A proposal or running match in another queue has one of its players; it waits on when that is over."""
@@ -195,7 +199,10 @@ class Views:
             queue=record["queue"],
             wave=record["wave"],
             made_ms=record["made_ms"],
-            teams=[TeamView([p.id for party in team for p in party.players], team) for team in teams],
+            teams=[
+                TeamView([p.id for party in team for p in party.players], team, name)
+                for team, name in zip(teams, self._team_names(record["queue"], len(teams)), strict=True)
+            ],
             standing=record["standing"],
             quality=record["quality"],
             cost=record["cost"],
@@ -211,6 +218,12 @@ class Views:
         """The players of a ticket, as it waits or waited."""
         record = ticket_record(self.engine.state, number, now_ms) or self.journal.finished_ticket(number)
         return None if record is None else self._players([record["players"]])[0]
+
+    def _team_names(self, queue: str, teams: int) -> Sequence[str | None]:
+        """What the teams of a match are called, by the rules of now; None where they have no names."""
+        known = self.engine.state.queues.get(queue)
+        names = () if known is None else known.spec.match.team_names
+        return names if len(names) == teams else [None] * teams
 
     def _players(self, parties: list[list[dict[str, Any]]]) -> list[list[Player]]:
         names = self.directory.names([player["player"] for party in parties for player in party])

@@ -115,6 +115,7 @@ _KNOWN_FIELDS: Final = (
     "tickets",
     "player",
     "avoid",
+    "leader",
     "mode",
     "why",
 )
@@ -196,6 +197,14 @@ def entry_of(body: TicketBody, key: int) -> JoinEntry | Problem:
         wrong = bad_attributes(body.attributes)
         if wrong is not None:
             return WireReasons.BAD_ATTRIBUTES.problem(wrong)
+    if body.leader:
+        names = [player.id for player in body.players]
+        if body.leader not in names:
+            what = f"leader is {body.leader[:PLAYER_ID_MAX]!r}, who is not among the players"
+            return WireReasons.MALFORMED.problem(what)
+        first = names.index(body.leader)
+        players = [body.players[first], *body.players[:first], *body.players[first + 1 :]]
+        body = msgspec.structs.replace(body, players=players)
     if body.avoid:
         if len(body.avoid) > AVOID_MAX:
             return WireReasons.MALFORMED.problem(f"avoid names {len(body.avoid)} players: use at most {AVOID_MAX}")
