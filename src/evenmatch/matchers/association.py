@@ -16,8 +16,10 @@ left out where nobody brings it.
 Invariant. No weight is NaN, infinite or negative: a player without a declared feature is an error that names both.
 """
 
+import math
 from collections.abc import Mapping
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
@@ -118,16 +120,27 @@ def profiles_of(matcher: str, snapshot: Snapshot, features: Declared | None, ord
     points = np.empty((len(order), len(wanted)))
     for place, feature in enumerate(wanted if len(order) else ()):
         points[:, place] = _values(matcher, snapshot, feature, order)
-    return Profiles(
-        points,
-        np.array([feature.kind == "categorical" for feature in wanted], bool),
-        np.array([feature.weight for feature in wanted], np.float64),
-        np.array([feature.scale for feature in wanted], np.float64),
+    return Profiles(points, *_counts(wanted))
+
+
+@lru_cache(maxsize=256)
+def _counts(features: tuple[Feature, ...]) -> tuple[Array, Array, Array]:
+    """Which features are categories, and the weight and scale of each; kept from wave to wave."""
+    found = (
+        np.array([feature.kind == "categorical" for feature in features], bool),
+        np.array([feature.weight for feature in features], np.float64),
+        np.array([feature.scale for feature in features], np.float64),
     )
+    for column in found:
+        column.flags.writeable = False
+    return found
 
 
 def _anybody_has(snapshot: Snapshot, fact: str) -> bool:
-    return fact in snapshot.facts and not bool(np.isnan(snapshot.facts[fact]).all())
+    column = snapshot.facts.get(fact)
+    if column is None or not len(column):
+        return False
+    return not math.isnan(column[0]) or not np.isnan(column).all()
 
 
 def _values(matcher: str, snapshot: Snapshot, feature: Feature, order: Array) -> Array:

@@ -45,6 +45,7 @@ __all__ = [
 ]
 
 LEADERS: Final = ("random", "first")
+TOO_FEW_PLAYERS, LEFT_OVER = int(Reason.TOO_FEW_PLAYERS), int(Reason.LEFT_OVER)
 SALT_LEADERS: Final = 0
 WEIGHT_MAX: Final = 1e300
 SESSION_MAX: Final = 1_000_000
@@ -106,7 +107,7 @@ def plan_sessions(
         rows=rows.ravel(),
         teams=np.zeros(seats.size, np.int8),
         tickets=np.full(len(seats), size),
-        left=np.full(len(order), Reason.TOO_FEW_PLAYERS if too_few else Reason.LEFT_OVER),
+        left=np.full(len(order), TOO_FEW_PLAYERS if too_few else LEFT_OVER, np.int8),
         cost=cost,
         details={
             "bound": math.fsum(itertools.chain.from_iterable(each)) if proven else None,
@@ -131,7 +132,7 @@ def elected(count: int, session_size: int, leaders: str, seed: int) -> tuple[Arr
         leads[:sessions] = True
     else:
         leads[generator(seed, SALT_LEADERS).permutation(count)[:sessions]] = True
-    return np.flatnonzero(leads), np.flatnonzero(~leads)
+    return leads.nonzero()[0], (~leads).nonzero()[0]
 
 
 def judged_weights(matcher: str, weights: object, session_size: object) -> tuple[Array, int]:

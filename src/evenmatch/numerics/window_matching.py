@@ -9,9 +9,9 @@ matching best among all pairs.
 
 Which core. The nearest will do where everybody finds somebody near. Where one side is short in some region, the most
 matches need gaps as wide as the windows, and prices that no nearest pair tells of. So the problem is solved first for
-every fourth player of each kind, in the same way: prices are a smooth function of the rating, so the few tell the price
-of the many. The core is the nearest pairs and those that look best at these prices. Where the sample itself was hard,
-which is where sides are short, the search begins with these prices too; elsewhere its own start is the better one.
+every third player of each kind, in the same way: prices are a smooth function of the rating, so the few tell the price
+of the many. The core is the nearest pairs and those that look best at these prices, and the search begins with them.
+A core with too few of the latter has to be added to again and again, which costs far more than a larger one.
 
 Exactness. Nothing depends on guesses but the time: the last pricing covers every pair.
 """
@@ -29,20 +29,18 @@ __all__ = ["match_in_windows"]
 
 FEW: Final = 400
 """Players for whom no prices are asked of a sample."""
-SAMPLE: Final = 4
+SAMPLE: Final = 3
 """A sample is one player in so many."""
 CLASSES: Final = 8
 """Classes of windows that a sample tells apart, at most."""
-NEAR: Final = 3
+NEAR: Final = 2
 """Pairs of the core to each player's nearest, below and above on each side."""
 FAR: Final = 6
 """And to ever farther ones, where no sample tells which."""
-BEST: Final = 8
+BEST: Final = 24
 """Pairs of the core that look best at the prices of the sample."""
 KEPT: Final = 4
 """Underpriced pairs that each player adds in a round, at most."""
-EASY: Final = 2
-"""A sample that had pairs to add more often than this was hard."""
 _ANY: Final = 2**61
 
 Solution = tuple[Array, Array, Array, Array]
@@ -57,37 +55,30 @@ class Group(NamedTuple):
 
 def match_in_windows(first: Array, second: Array, window: Array, money: Money, *, either: bool) -> Solution:
     """`mate`, `price`, `holder` and `dual` (see `Matching`) of the best pairs of all that keep the window rule."""
-    solution, _ = _matched(first, second, window, money, either)
-    return solution
-
-
-def _matched(first: Array, second: Array, window: Array, money: Money, either: bool) -> tuple[Solution, int]:
-    """The solution, and how often pairs had to be added."""
     count = len(first)
     sides = Side.of(first, second, window), Side.of(second, first, window)
-    guess, rounds = _guess(first, second, window, money, either) if count > FEW else (NONE, 0)
+    guess = _guess(first, second, window, money, either) if count > FEW else NONE
     u, v = nearest_pairs(*sides, count, NEAR, 0 if len(guess) else FAR, either=either)
     if len(guess):
         alone = np.full(count, -1, np.int64)
         w, x, _ = underpriced(*sides, money, (alone, guess, alone, NONE), either=either, limit=_ANY, keep=BEST)
         keys = np.unique(np.concatenate([np.minimum(u, v) * count + np.maximum(u, v), w * count + x]))
         u, v = keys // count, keys % count
-    growing = GrowingMatching(count, u, v, weigh(first, second, u, v, *money), guess if rounds > EASY else NONE)
-    rounds = 0
+    growing = GrowingMatching(count, u, v, weigh(first, second, u, v, *money), guess)
     while True:
         solution = growing.solution()
         u, v, _ = underpriced(*sides, money, solution, either=either, keep=KEPT)
         if not len(u):
-            return solution, rounds
+            return solution
         growing.add(u, v, weigh(first, second, u, v, *money))
-        rounds += 1
 
 
-def _guess(first: Array, second: Array, window: Array, money: Money, either: bool) -> tuple[Array, int]:
-    """int64[n]: the price of everybody, as a sample tells it; and how often that had pairs to add."""
+def _guess(first: Array, second: Array, window: Array, money: Money, either: bool) -> Array:
+    """int64[n]: the price of everybody, as a sample tells it."""
     groups = _groups(first, second, window)
     sample = np.concatenate([group.place[1::SAMPLE] for kinds in groups for group in kinds])
-    (_, price, holder, dual), rounds = _matched(first[sample], second[sample], window[sample], money, either)
+    chosen = first[sample], second[sample], window[sample]
+    _, price, holder, dual = match_in_windows(*chosen, money, either=either)
     fair = np.empty(len(first))
     fair[sample] = price + _half_duals(len(sample), holder, dual)
     guess = np.zeros(len(first))
@@ -98,7 +89,7 @@ def _guess(first: Array, second: Array, window: Array, money: Money, either: boo
             # Who plays both sides is worth what he is worth on the better one.
             both = of_both.place
             guess[both] = np.maximum(_told(of_first, fair, first[both]), _told(of_second, fair, second[both]))
-    return guess.astype(np.int64), rounds
+    return guess.astype(np.int64)
 
 
 def _groups(first: Array, second: Array, window: Array) -> list[list[Group]]:
