@@ -15,10 +15,13 @@ from evenmatch.domain.arrays import Array
 
 from .compiled import BOOL, FLOAT, FLOATS, INT, INTS, OUT_INT32S, OUT_INTS, kernel
 from .exact_steps import EXACT_MAX, shares, step_down, step_near, step_share
+from .threads import in_parts
 
 __all__ = ["Standing", "standing"]
 
 FINE: Final = -1
+PART_LEAST: Final = 65_536
+"""Rows that are worth a thread."""
 
 
 class Standing(NamedTuple):
@@ -55,7 +58,16 @@ def standing(
     exact = share is not None and max(share.numerator, share.denominator) < EXACT_MAX
     top, bottom = (float(share.numerator), float(share.denominator)) if share is not None and exact else (-1.0, 1.0)
     near, step = width is None, 1.0 if width is None else float(width)
-    unrated, early = _stand(order, rating, waited_ms, near, step, growth_ms, limit, top, bottom, bucket, grown, limits)
+    found: list[tuple[int, int]] = []
+
+    def stand(first: int, end: int) -> None:
+        part = slice(first, end)
+        rule = near, step, growth_ms, limit, top, bottom
+        found.append(_stand(order[part], rating, waited_ms, *rule, bucket[part], grown[part], limits[part]))
+
+    in_parts(count, stand, least=PART_LEAST)
+    unrated = min((row for row, _ in found if row != FINE), default=FINE)
+    early = min((row for _, row in found if row != FINE), default=FINE)
     if share is not None and not exact and unrated == FINE:
         limits[:] = shares(rating[order], share, limit)
     return Standing(bucket, grown, limits, unrated, early)
