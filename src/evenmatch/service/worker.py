@@ -203,6 +203,7 @@ def _whole(effect: RunMatcher, rest: dict[str, Any], memory: SharedMemory, layou
     columns = {name: _view(memory, dtype, count, offset) for name, dtype, count, offset in layout}
     for column in columns.values():
         column.flags.writeable = False
+    rest["forbidden"].flags.writeable = False
     facts = {name.removeprefix("fact:"): columns.pop(name) for name in list(columns) if ":" in name}
     fields: dict[str, Any] = {**columns, **rest}
     snapshot = Snapshot(facts=facts, **fields)
