@@ -316,7 +316,7 @@ WEIRD_PATHS: list[tuple[str, str, int, str]] = [
     ("PUT", "/v1/queues", 405, "method_not_allowed"),
     ("POST", "/v1/queues", 405, "method_not_allowed"),
     ("GET", "/v1/queues/duel/tickets", 405, "method_not_allowed"),
-    ("PATCH", "/v1/tickets/t-000000000001", 405, "method_not_allowed"),
+    ("PUT", "/v1/tickets/t-000000000001", 405, "method_not_allowed"),
     ("GET", "/v1/proposals/p-000000000001/accept", 405, "method_not_allowed"),
     ("DELETE", "/healthz", 405, "method_not_allowed"),
 ]
