@@ -493,3 +493,12 @@ def test_who_waits_is_told_in_canonical_order_whatever_the_order_of_the_file() -
         for order in (tickets, tickets[::-1])
     ]
     assert told == [["b", "a", "c"]] * 2
+
+
+def test_threads_come_from_the_environment_and_nonsense_is_named(
+    run: Run, file: File, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EVENMATCH_THREADS", "many")
+    code, _, err = run("plan", "--tickets", file(SAMPLE))
+    assert code == 2
+    assert "EVENMATCH_THREADS" in err

@@ -115,8 +115,8 @@ def machine_told(run: Run) -> str:
     )
     return (
         f"{about['processor']}, {about['cores']} cores, {about['memory_gb']} GB, {about['system']}; "
-        f"{about['threads']} threads; Python {about['python']}, evenmatch {about['evenmatch']}, {versions}; "
-        f"seed {run.seed}"
+        f"{about['threads']} thread{'s' * (about['threads'] != 1)}; "
+        f"Python {about['python']}, evenmatch {about['evenmatch']}, {versions}; seed {run.seed}"
     )
 
 

@@ -1,6 +1,7 @@
 """evenmatch bench: measure, side by side with a baseline in the same run."""
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +16,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from evenmatch.bench.waves import MATCHERS, SIZES
+from evenmatch.errors import ConfigError
+from evenmatch.settings import from_environment
 
 JsonFlag = Annotated[bool, Parameter(name="--json")]
 
@@ -115,8 +118,10 @@ def waves(
     from evenmatch.bench.waves import PHASES, matchers_of, measure, sizes_of
 
     asked = (matchers_of(matchers), sizes_of(sizes))
+    if repeats < 1:
+        raise ConfigError(f"--repeats must be 1 or more, not {repeats}")
     with _progress() as tell:
-        found = measure(*asked, max(1, repeats), tell=tell)
+        found = measure(*asked, repeats, tell=tell)
     if json_output:
         print(json.dumps(found, indent=1))
         return
@@ -237,7 +242,7 @@ def matchers(
     quick
         Small sizes and few repeats.
     threads
-        Threads that our kernels may use; left out, as many as there are processors.
+        Threads that our kernels may use; left out, EVENMATCH_THREADS, or as many as there are processors.
     seed
         The seed of the inputs.
     limit
@@ -254,7 +259,10 @@ def matchers(
     from evenmatch.bench.matchers import compare
     from evenmatch.pages.page import require_writable
 
-    effort = effort_of(seed=seed, threads=threads, limit_s=limit, quick=quick)
+    if json_output and markdown:
+        raise ConfigError("--json and --markdown are two ways to print the same: leave one out")
+    asked = from_environment(os.environ).threads if threads is None else threads
+    effort = effort_of(seed=seed, threads=None if threads is None and not asked else asked, limit_s=limit, quick=quick)
     contests = catalogue.chosen(names, catalogue.sizes_of(sizes) if sizes is not None else None, quick=quick)
     if report is not None:
         page.require_plotly()

@@ -1,5 +1,6 @@
 """evenmatch plan: one wave over a file of tickets, with no server."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,6 +17,8 @@ from evenmatch import tickets as ticket_files
 from evenmatch.cli.parameters import parameters_of
 from evenmatch.domain.queue import QueueSpec
 from evenmatch.errors import ConfigError, TicketError
+from evenmatch.numerics.threads import use
+from evenmatch.settings import from_environment
 
 
 def plan(
@@ -50,6 +53,8 @@ def plan(
     trace
         Tell the matcher's steps.
     """
+    if allowed := from_environment(os.environ).threads:
+        use(allowed)
     spec = None if queue is None else _queue(queue)
     if spec is not None and (matcher is not None or param):
         raise ConfigError("--queue brings the matcher and its parameters: leave out --matcher and --param")
