@@ -96,9 +96,7 @@ class App:
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
         self.runner.start(asyncio.get_running_loop())
-        queues = self.runner.engine.state.queues.values()
-        shortest_s = min((queue.spec.ticket.heartbeat_s for queue in queues), default=60.0)
-        self._beat = asyncio.create_task(self.hub.beat(shortest_s))
+        self._beat = asyncio.create_task(self.hub.beat())
         await send({"type": "lifespan.startup.complete"})
         await receive()
         self.hub.close()
