@@ -81,6 +81,8 @@ class Runner:
         self._clock = Clock()
         self._mailbox: deque[Order] = deque()
         self._wake = threading.Event()
+        self._waiting_since = 0.0
+        """When the mailbox was last empty and an order came."""
         self._idle = False
         self.stopping = False
         self._trouble: str | None = None
@@ -117,6 +119,8 @@ class Runner:
 
     def put(self, order: Order) -> None:
         """Hand an order to the engine thread."""
+        if not self._mailbox:
+            self._waiting_since = time.perf_counter()
         self._mailbox.append(order)
         if self._idle:
             self._wake.set()
@@ -149,10 +153,13 @@ class Runner:
             if tick:
                 next_tick = time.monotonic() + self.settings.tick_ms / 1000
             most = 1 if self._one_by_one else _BATCH_MOST
+            since = self._waiting_since
             orders = [self._mailbox.popleft() for _ in range(min(len(self._mailbox), most))]
             self._one_by_one = max(0, self._one_by_one - len(orders))
             try:
                 self._process(orders, tick)
+                if orders:
+                    self.metrics.lagged(time.perf_counter() - since)
             except Exception:
                 log.exception("engine thread: a group of orders failed")
                 self._answer([(order, FAILED) for order in orders])
@@ -250,7 +257,7 @@ class Runner:
                 erasures=erasures or [],
             )
         )
-        self.metrics.committed(events, time.perf_counter() - started)
+        self.metrics.committed(events, time.perf_counter() - started, self.engine.state)
         if entries is not None:
             self.metrics.predicted(self.book.predictions)
         self._debt += len(events) + sum(
