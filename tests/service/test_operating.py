@@ -50,14 +50,15 @@ def test_what_players_live_through_is_counted_by_queue(fast: bool) -> None:
         async with living(app_over(MemoryJournal(), *SPECS, fast=fast)) as client:
             found = await numbers_of(client)
             assert found.samples["evenmatch_matches_made_total"][(("queue", "duel"),)] == 0
-            tickets = [await join(client, name, player) for name in ("duel", "checked") for player in ("ann", "ben")]
+            joins = (("duel", "ann"), ("duel", "ben"), ("checked", "eve"), ("checked", "fay"))
+            tickets = [await join(client, name, player) for name, player in joins]
 
             async def shown(ticket: str, part: str) -> Any:
                 return (await client.get(f"/v1/tickets/{ticket}")).json()["ticket"][part]
 
             await until(lambda: shown(tickets[0], "match"), "a match")
             proposal = (await until(lambda: shown(tickets[2], "proposal"), "a proposal"))["id"]
-            for player in ("ann", "ben"):
+            for player in ("eve", "fay"):
                 assert (
                     await client.post(f"/v1/proposals/{proposal}/accept", json={"player": player})
                 ).status_code == 200
