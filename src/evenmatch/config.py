@@ -3,16 +3,13 @@
 Whoever writes the file should need nothing but the answer to mend it. So every mistake says where it is (file, line,
 full key), what is wrong, what would be right and, for a key that nobody knows, which one was probably meant; and all
 mistakes are told at once. Keys and kinds are read off the structs of `domain/queue.py`: a field there is a key here.
-
-tomllib keeps no positions. `_lines_of_keys` finds them by cutting the text into statements, each the fewest lines that
-are TOML by themselves, and asking tomllib which keys each one sets.
 """
 
 import difflib
 import math
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import NoneType
 from typing import Any, Final, TypeAlias, get_args
@@ -26,10 +23,10 @@ from evenmatch.errors import ConfigError, MatcherError
 from evenmatch.matchers import registry
 from evenmatch.matchers.contract import door
 from evenmatch.numerics.rating_models import model_mistake
+from evenmatch.toml_lines import Key, line_of, lines_of_keys
 
-__all__ = ["builtin", "load", "parse", "to_toml"]
+__all__ = ["builtin", "load", "of_table", "parse", "table_of", "to_toml", "with_door"]
 
-Key: TypeAlias = tuple[str, ...]
 Tell: TypeAlias = Callable[[Key, str], None]
 """Notes a mistake: where, and what."""
 
@@ -97,8 +94,8 @@ def parse(text: str, source: str) -> tuple[QueueSpec, ...]:
     if not found and not specs:
         raise ConfigError(f"{source}: queues: there are none: add a table such as [queues.duel]")
     if found:
-        lines = _lines_of_keys(text)
-        placed = [(_line(lines, key), key, what) for key, what in found]
+        lines = lines_of_keys(text)
+        placed = [(line_of(lines, key), key, what) for key, what in found]
         placed.sort(key=lambda mistake: mistake[0])
         raise ConfigError(
             "\n".join(f"{source}:{line}: {_dotted(key)}: {what}" for line, key, what in placed),
@@ -114,11 +111,36 @@ def to_toml(specs: Iterable[QueueSpec]) -> str:
             raise ConfigError(f"queues.{spec.name}: two queues have this name")
         if "name" in spec.matcher.parameters:
             raise ConfigError(f"queues.{spec.name}.matcher: a parameter called 'name' cannot be written")
-        table = msgspec.to_builtins(spec)
-        del table["name"], table["door"]  # the matcher says it again when the text is read
-        table["matcher"] = {"name": spec.matcher.name, **table["matcher"]["parameters"]}
-        queues[spec.name] = _without_none(table)
+        queues[spec.name] = table_of(spec)
     return tomli_w.dumps({"queues": queues})
+
+
+def table_of(spec: QueueSpec) -> dict[str, Any]:
+    """A queue's table, as `of_table` reads it."""
+    table = msgspec.to_builtins(spec)
+    del table["name"], table["door"]  # the matcher says it again when the table is read
+    table["matcher"] = {"name": spec.matcher.name, **table["matcher"]["parameters"]}
+    return _without_none(table)
+
+
+def of_table(name: str, table: dict[str, Any]) -> QueueSpec:
+    """One queue, of its table alone; a ConfigError tells everything that is wrong with it."""
+    found: list[str] = []
+
+    def tell(key: Key, what: str) -> None:
+        found.append(f"{_dotted(key[2:])}: {what}" if len(key) > 2 else what)
+
+    table = _without_none(table)
+    _integers_fit(table, ("queues", name), tell)
+    spec = QueueSpec(name) if found else _queue(name, table, tell)
+    if found:
+        raise ConfigError("; ".join(found))
+    return spec
+
+
+def with_door(spec: QueueSpec) -> QueueSpec:
+    """The spec with what its matcher asks for in this version of the program; as it is where the matcher is gone."""
+    return _with_door(spec, (), lambda _key, _what: None)
 
 
 def _without_none(table: dict[str, Any]) -> dict[str, Any]:
@@ -343,45 +365,3 @@ def _shown(value: object) -> str:
 
 def _dotted(key: Key) -> str:
     return ".".join(part if _BARE_KEY.fullmatch(part) else _shown(part) for part in key)
-
-
-def _lines_of_keys(text: str) -> dict[Key, int]:
-    """Key -> the line, from 1, of the statement that first sets it. The text is TOML."""
-    lines: dict[Key, int] = {}
-    table: Key = ()
-    statement, first = "", 1
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not statement:
-            first = number
-        statement += line + "\n"
-        try:
-            content = tomllib.loads(statement)
-        except ValueError:
-            continue  # the statement goes on in the next line
-        if line.lstrip().startswith("[") and first == number:
-            table = max(_paths(content), key=len)
-            within: Key = ()
-        else:
-            within = table
-        for path in _paths(content):
-            lines.setdefault(within + path, first)
-        statement = ""
-    return lines
-
-
-def _paths(content: object) -> Iterator[Key]:
-    """Every key that is set in a table, outer ones first; an array of tables counts as its first table."""
-    if isinstance(content, list) and content:
-        content = content[0]
-    if isinstance(content, dict):
-        for name, value in content.items():
-            yield (name,)
-            for path in _paths(value):
-                yield (name, *path)
-
-
-def _line(lines: Mapping[Key, int], key: Key) -> int:
-    """The line of a key, or of the nearest table around it where the key itself was left out."""
-    while key and key not in lines:
-        key = key[:-1]
-    return lines.get(key, 1)

@@ -132,6 +132,7 @@ _UNTOLD = {
     "player",  # of an answer: see below
     "more",  # where nobody misses the wave it makes no difference
     "lifted",  # of a cool-down: only how it came to its end
+    *("source", "version"),  # of rules: the read table keeps them
     *("who", "action", "subject", "detail"),  # of an operator's action: the audit keeps them
 }
 """Fields that the state does not keep, or that cannot be changed without breaking the event."""

@@ -81,6 +81,11 @@ CASES: list[Case] = [
     ("POST", "/v1/matches/{match}/started", None, "ann", "bo"),
     ("POST", "/v1/matches/{match}/failed", None, "ann", "bo"),
     ("POST", "/v1/matches/{match}/cancel", None, "ann", "o"),
+    ("PUT", "/v1/queues/{queue}/spec", {"format": {"teams": 2, "size": 90}}, "ann", "o"),
+    ("GET", "/v1/queues/{queue}/versions", None, "ann", "rbo"),
+    ("POST", "/v1/queues/{queue}/rollback", {"version": 1}, "ann", "o"),
+    ("GET", "/v1/players/{player}/export", None, "ann", "o"),
+    ("DELETE", "/v1/players/{player}", None, "ann", "o"),
 ]
 
 

@@ -55,6 +55,17 @@ journal.command(
     name="archive",
     help="Move events that no restart needs any more into a file of their own.",
 )
+journal.command(
+    "evenmatch.cli.journal:backup",
+    name="backup",
+    help="Copy a journal to a new file, also while its server runs, and prove the copy.",
+)
+app.command(
+    "evenmatch.cli.refusals:refusals",
+    name="refusals",
+    help="Print every reason for which the server says no, as Markdown.",
+)
+app.command("evenmatch.cli.top:top", name="top", help="Watch the queues of a server in the terminal.")
 app.command(bench)
 bench.command(
     "evenmatch.cli.bench:engine",

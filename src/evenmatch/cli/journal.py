@@ -14,6 +14,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from evenmatch import recovery
 from evenmatch.domain.match import in_names
 from evenmatch.domain.table import Table
+from evenmatch.storage.backup import back_up
 from evenmatch.storage.sqlite import SqliteJournal
 
 
@@ -92,6 +93,35 @@ def verify(path: Path, *, json_output: Annotated[bool, Parameter(name="--json")]
     print(f"checkpoints  {found.checkpoints} proved")
     if found.unrecorded:
         print(f"read tables  {found.unrecorded:,} finished tickets or matches are missing (in an archive, all are)")
+
+
+def backup(
+    path: Path, target: Path, *, prove: bool = True, json_output: Annotated[bool, Parameter(name="--json")] = False
+) -> None:
+    """Copy a journal to a new file, also while its server runs, and prove the copy.
+
+    Parameters
+    ----------
+    path
+        The journal's file. A running server is not disturbed.
+    target
+        The copy: a new file. Keys are not in it.
+    prove
+        Replay the copy and prove its checkpoints, as `journal verify` does.
+    json_output
+        Print the result as JSON.
+    """
+    last = back_up(path, target)
+    found = None
+    if prove:
+        with SqliteJournal(target, read_only=True) as journal:
+            found = recovery.verify(journal)
+    if json_output:
+        told = {"sequence": last, "bytes": target.stat().st_size, "hash": None if found is None else found.hash}
+        print(json.dumps(told))
+        return
+    print(f"backup       {target}: everything up to sequence {last:,}, {target.stat().st_size:,} bytes")
+    print(f"state hash   {found.hash}" if found is not None else "not proved   evenmatch journal verify does it")
 
 
 def archive(path: Path, target: Path) -> None:

@@ -95,10 +95,10 @@ def _open_queue(state: State, command: cmd.OpenQueue, now_ms: int) -> Decision |
     if wrong:
         return Refusal(Reasons.BAD_SPEC, f"rating: {wrong}")
     queue = state.queues.get(spec.name)
-    if queue is not None and queue.spec == spec:
+    if queue is not None and queue.spec == spec and not command.anew:
         return NOTHING
-    opened = ev.QueueOpened(now_ms, spec)
-    unfit = NONE if queue is None else _unfit(queue, spec)
+    opened = ev.QueueOpened(now_ms, spec, command.source, 1 if queue is None else queue.version + 1)
+    unfit = NONE if queue is None or queue.spec == spec else _unfit(queue, spec)
     if not len(unfit):
         return Decision((opened,))
     assert queue is not None

@@ -78,6 +78,8 @@ class Engine:
                 left.append(departures(self.state, event))
             elif isinstance(event, ev.TicketUpdated) and self.timetable(event.queue).held:
                 self.timetable(event.queue).read_ahead()
+            elif isinstance(event, ev.QueueOpened):
+                self.timetable(event.spec.name).new_rules(event.spec, now_ms)
             evolve(self.state, event)
         if isinstance(command, cmd.Tick):
             return self._waves(decision.events, tuple(left), now_ms)

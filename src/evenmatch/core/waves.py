@@ -17,7 +17,7 @@ import numpy as np
 from evenmatch.domain.arrays import Array
 from evenmatch.domain.effects import RunMatcher
 from evenmatch.domain.match import Plan
-from evenmatch.domain.queue import Mode, milliseconds
+from evenmatch.domain.queue import Mode, QueueSpec, milliseconds
 from evenmatch.domain.snapshot import Snapshot
 from evenmatch.numerics.quality import rating_totals
 
@@ -108,6 +108,12 @@ class Timetable:
         """What the snapshot is made of is about to change: copy it now."""
         if self.flight is not None:
             self.flight.frozen.make()
+
+    def new_rules(self, spec: QueueSpec, now_ms: int) -> None:
+        """The queue gets other rules: the next wave need not wait for as long as the old ones said."""
+        if self.held:
+            self.read_ahead()
+        self.next_wave_ms = min(self.next_wave_ms, now_ms + milliseconds(spec.wave.every_s))
 
     def due(self, queue: QueueState, now_ms: int) -> bool:
         """Is it time for a wave that could bring something new?"""

@@ -15,6 +15,10 @@ class OpenQueue(msgspec.Struct, frozen=True):
     """Open a queue, or give an open one new rules; the same rules again change nothing."""
 
     spec: QueueSpec
+    source: str = "file"
+    """Who gives the rules: "file" or "operator"."""
+    anew: bool = False
+    """Record the rules also where they are those that the queue has."""
 
 
 class Join(msgspec.Struct, frozen=True):

@@ -22,6 +22,10 @@ class QueueOpened(msgspec.Struct, frozen=True, tag="queue_opened", eq=False):
 
     at_ms: int
     spec: QueueSpec
+    source: str = ""
+    """Who gave the rules: "file" (queues.toml) or "operator"; empty in old journals."""
+    version: int = 0
+    """How often rules were given, this time included; 0 in old journals."""
 
 
 class TicketsJoined(msgspec.Struct, frozen=True, tag="tickets_joined", eq=False):

@@ -132,6 +132,11 @@ RIGHTS: Final[dict[tuple[str, str], Right]] = {
     ("GET", "/v1/queues/{queue}/calibration"): Right(Least.READER, Players.ANYTHING),
     ("POST", "/v1/queues/{queue}/season"): Right(Least.OPERATOR),
     ("GET", "/v1/audit"): Right(Least.OPERATOR),
+    ("PUT", "/v1/queues/{queue}/spec"): Right(Least.OPERATOR),
+    ("GET", "/v1/queues/{queue}/versions"): Right(Least.READER),
+    ("POST", "/v1/queues/{queue}/rollback"): Right(Least.OPERATOR),
+    ("GET", "/v1/players/{player}/export"): Right(Least.OPERATOR),
+    ("DELETE", "/v1/players/{player}"): Right(Least.OPERATOR),
 }
 """Method (WS = a WebSocket) and path -> who may. A braced part stands for anything; a bond to a ticket, match or player
 goes by the first one."""
@@ -202,6 +207,7 @@ class Gate:
         self.tokens = PlayerTokens(settings) if tokens is None else tokens
         self.buckets = Buckets() if buckets is None else buckets
         self._on_loopback = is_loopback(settings.host)
+        self._erasures = 0
         self._theirs: dict[tuple[str, int, str], None] = {}
         """Tickets and matches that are known to be a player's."""
 
@@ -296,6 +302,9 @@ class Gate:
         self, kind: str, prefix: str, named: str, player: str, look: Callable[[Views, int, int, str], bool]
     ) -> Answer | None:
         number = number_of(prefix, named)
+        if self._erasures != self.runner.erasures:
+            self._erasures = self.runner.erasures
+            self._theirs.clear()
         if number is None or (kind, number, player) in self._theirs:
             return None  # what is no id at all, the handler says
         if self.runner.full():

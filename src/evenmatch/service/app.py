@@ -6,16 +6,24 @@ Every request passes the gate first (`access`), and every answer is dressed on i
 import asyncio
 import contextlib
 
+import msgspec
+
 from evenmatch.settings import Settings
 
 from .access import Gate, close_of
 from .front import Front, dressed
-from .handlers import Answer, our_mistake
+from .handlers import PROBLEM, Answer, our_mistake
 from .hot import hot, respond
 from .matching import MatcherRoom
 from .routes import litestar_app
 from .runner import Runner
 from .sockets import Hub, Message, Receive, Send, turn_away
+
+
+class _Said(msgspec.Struct, frozen=True):
+    """What counts of a problem."""
+
+    reason: str
 
 
 class App:
@@ -50,6 +58,8 @@ class App:
             answer = self.front.preflight(scope) or await self._quickly(scope, receive)
             if answer is not None:
                 self.runner.metrics.answered(scope["method"], answer.status)
+                if answer.media is PROBLEM:
+                    self._refused(answer.body)
                 await respond(send, answer, self.front.headers(scope))
             else:
                 await self._litestar(scope, receive, self._counted(scope, send))  # type: ignore[arg-type]
@@ -72,14 +82,25 @@ class App:
     def _counted(self, scope: Message, send: Send) -> Send:
         """Count an answer of Litestar's, and dress it."""
 
+        refusing = False
+
         async def counted(message: Message) -> None:
+            nonlocal refusing
+            if message["type"] == "http.response.body" and refusing:
+                self._refused(message.get("body", b""))
             if message["type"] == "http.response.start":
+                refusing = any(name == b"content-type" and PROBLEM in value for name, value in message["headers"])
                 self.runner.metrics.answered(scope["method"], message["status"])
                 more = self.front.headers(scope)
                 message = {**message, "headers": dressed(message.get("headers", ()), more)}
             await send(message)
 
         return counted
+
+    def _refused(self, body: bytes) -> None:
+        """Count a refusal by its reason, of which there are as many as the code knows."""
+        with contextlib.suppress(msgspec.DecodeError):
+            self.runner.metrics.refused(msgspec.json.decode(body, type=_Said).reason)
 
     async def _socket(self, scope: Message, receive: Receive, send: Send) -> None:
         path: str = scope["path"]
@@ -96,9 +117,7 @@ class App:
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
         self.runner.start(asyncio.get_running_loop())
-        queues = self.runner.engine.state.queues.values()
-        shortest_s = min((queue.spec.ticket.heartbeat_s for queue in queues), default=60.0)
-        self._beat = asyncio.create_task(self.hub.beat(shortest_s))
+        self._beat = asyncio.create_task(self.hub.beat())
         await send({"type": "lifespan.startup.complete"})
         await receive()
         self.hub.close()

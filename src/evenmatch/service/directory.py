@@ -22,6 +22,8 @@ class Directory:
         self._names: tuple[dict[int, str], dict[int, str]] = ({}, {})
         self._next = journal.last_player() + 1
         self._new: dict[int, str] = {}
+        self._erased: dict[str, int] = {}
+        """Names that the commit to come takes out of the table."""
 
     def numbers(self, names: list[str]) -> dict[str, int]:
         """The numbers of these players; whoever has none gets one."""
@@ -50,8 +52,9 @@ class Directory:
             found[name] = number
         if missing:
             for name, number in self._journal.numbers_of(missing).items():
-                found[name] = number
-                self._keep(number, name)
+                if self._erased.get(name) != number:
+                    found[name] = number
+                    self._keep(number, name)
         return found
 
     def names(self, players: list[int]) -> dict[int, str]:
@@ -67,8 +70,9 @@ class Directory:
                 found[player] = name
         if missing:
             for player, name in self._journal.names_of(missing).items():
-                found[player] = name
-                self._keep(player, name)
+                if self._erased.get(name) != player:
+                    found[player] = name
+                    self._keep(player, name)
             for player in missing:
                 found.setdefault(player, f"#{player}")
         return found
@@ -80,8 +84,18 @@ class Directory:
         self._numbers[0][name] = number
         self._names[0][number] = name
 
+    def forget(self, name: str, number: int) -> None:
+        """A player's name goes with the commit to come: whoever has it from now on is somebody else."""
+        for numbers in self._numbers:
+            numbers.pop(name, None)
+        for names in self._names:
+            names.pop(number, None)
+        if self._new.pop(number, None) is None:
+            self._erased[name] = number
+
     def settle(self, joined: list[int]) -> list[tuple[int, str]]:
         """The new names to write for players that joined; new names of players who were turned away are let go."""
+        self._erased = {}
         if not self._new:
             return []
         rows = [(number, self._new.pop(number)) for number in joined if number in self._new]

@@ -46,7 +46,7 @@ def document(app: Litestar) -> dict[str, Any]:
     return made
 
 
-_ALWAYS = (
+ALWAYS = (
     WireReasons.UNAUTHENTICATED,
     WireReasons.FORBIDDEN,
     WireReasons.NOT_YOURS,
@@ -62,7 +62,7 @@ _ALWAYS = (
 def problems(*reasons: Reasons | WireReasons) -> dict[int, ResponseSpec]:
     """The documented refusals of a route, an example each."""
     by_status: dict[int, list[Reasons | WireReasons]] = {}
-    for reason in (*reasons, *_ALWAYS):
+    for reason in (*reasons, *ALWAYS):
         by_status.setdefault(reason.value[0], []).append(reason)
     return {
         status: ResponseSpec(

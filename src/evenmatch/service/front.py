@@ -26,7 +26,7 @@ _SAFE: Final[Headers] = (
 _SAFE_API: Final[Headers] = (*_SAFE, (b"cache-control", b"no-store"))
 _OURS: Final = frozenset(name for name, _ in _SAFE_API) | {b"vary"}
 _EXPOSED: Final = b"Location, Retry-After, WWW-Authenticate"
-_MAY_SEND: Final = b"Authorization, Content-Type, Idempotency-Key"
+_MAY_SEND: Final = b"Authorization, Content-Type, Idempotency-Key, If-Match"
 _METHODS: Final = b"GET, HEAD, POST, PUT, PATCH, DELETE"
 _PREFLIGHT_S: Final = 600
 

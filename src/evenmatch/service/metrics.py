@@ -6,10 +6,11 @@ depths are read from committed state when somebody scrapes.
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+from evenmatch.core.state import State
 from evenmatch.domain import events as ev
-from evenmatch.domain.ticket import Cause
 from evenmatch.numerics.predictions import Predictions
 
+from .play_metrics import PlayMetrics
 from .views import QueueView
 
 _SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
@@ -21,10 +22,8 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self.commit_failures = 0
-        self.joined = 0
-        self.matches = 0
-        self.proposals = 0
-        self.gone: dict[str, int] = {}
+        self.play = PlayMetrics(self.registry)
+        self.refusals: dict[str, int] = {}
         self.waves: dict[str, int] = {}
         self.abandoned: dict[str, int] = {}
         self.events = 0
@@ -35,6 +34,12 @@ class Metrics:
         self._commit_s = Histogram(
             "evenmatch_commit_seconds",
             "Time to make a group of events durable",
+            registry=self.registry,
+            buckets=_SECONDS,
+        )
+        self._lag_s = Histogram(
+            "evenmatch_journal_lag_seconds",
+            "How long the longest waiting order of a group had waited when the group was durable",
             registry=self.registry,
             buckets=_SECONDS,
         )
@@ -49,12 +54,15 @@ class Metrics:
             name: Counter(f"evenmatch_{name}", text, labels, registry=self.registry)
             for name, text, labels in (
                 ("events", "Events committed", ()),
-                ("tickets_joined", "Tickets that joined a queue", ()),
-                ("matches_made", "Matches made", ()),
-                ("proposals_made", "Proposals made", ()),
+                ("tickets_joined", "Tickets that joined, by queue", ("queue",)),
+                ("matches_made", "Matches made, by queue", ("queue",)),
+                ("proposals_made", "Proposals made, by queue", ("queue",)),
+                ("ready_checks", "Ready checks that ended, by queue and outcome", ("queue", "outcome")),
+                ("cooldowns", "Cool-downs given, by queue and cause", ("queue", "cause")),
+                ("refusals", "Requests refused, by reason", ("reason",)),
                 ("commit_failures", "Commits that failed", ()),
                 ("busy_refusals", "Requests turned away because the mailbox was full", ()),
-                ("tickets_gone", "Tickets that left without a match, by cause", ("cause",)),
+                ("tickets_gone", "Tickets that left without a match, by queue and cause", ("queue", "cause")),
                 ("waves_recorded", "Waves that changed something, by queue", ("queue",)),
                 ("waves_abandoned", "Waves whose matcher failed or was too late, by queue", ("queue",)),
                 ("results_reported", "Results of matches, by queue", ("queue",)),
@@ -73,32 +81,27 @@ class Metrics:
             )
         }
 
-    def committed(self, events: list[ev.Event], seconds: float) -> None:
-        """Note a commit."""
+    def committed(self, events: list[ev.Event], seconds: float, state: State) -> None:
+        """Note a commit; the state is the one after it."""
         self._commit_s.observe(seconds)
         self.events += len(events)
+        self.play.committed(events, state)
         for event in events:
             match event:
-                case ev.TicketsJoined():
-                    self.joined += len(event.size)
-                case ev.TicketsGone():
-                    self._count_gone(event.cause, len(event.ticket))
-                case ev.ProposalsFailed():
-                    self._count_gone(event.cause, len(event.blamed))
                 case ev.WaveFinished():
                     self.waves[event.queue] = self.waves.get(event.queue, 0) + 1
-                    self.proposals += len(event.roster)
-                    self.matches += 0 if event.deadline_ms else len(event.roster)
                 case ev.WaveAbandoned():
                     self.abandoned[event.queue] = self.abandoned.get(event.queue, 0) + 1
-                case ev.MatchMade():
-                    self.matches += 1
                 case ev.ResultReported():
                     self.results[event.queue] = self.results.get(event.queue, 0) + 1
 
-    def _count_gone(self, cause: int, count: int) -> None:
-        word = Cause(cause).word
-        self.gone[word] = self.gone.get(word, 0) + count
+    def lagged(self, seconds: float) -> None:
+        """Note how long the longest waiting order of a group had waited when it was durable."""
+        self._lag_s.observe(seconds)
+
+    def refused(self, reason: str) -> None:
+        """Note a request that was refused."""
+        self.refusals[reason] = self.refusals.get(reason, 0) + 1
 
     def predicted(self, predictions: dict[str, Predictions]) -> None:
         """Note how good each queue's predictions are."""
@@ -119,15 +122,22 @@ class Metrics:
         """All numbers as Prometheus reads them."""
         for name, value in (
             ("events", self.events),
-            ("tickets_joined", self.joined),
-            ("matches_made", self.matches),
-            ("proposals_made", self.proposals),
             ("commit_failures", self.commit_failures),
             ("busy_refusals", self.refused_busy),
         ):
             _set(self._counters[name], value)
-        for cause, value in self.gone.items():
-            _set(self._counters["tickets_gone"].labels(cause), value)
+        play = self.play
+        for view in queues:  # a queue in which nothing has happened yet shows 0
+            for name, counted in (("tickets_joined", play.joined), ("proposals_made", play.proposals)):
+                _set(self._counters[name].labels(view.name), counted[view.name])
+            _set(self._counters["matches_made"].labels(view.name), play.matches[view.name])
+        for name, told in (("tickets_gone", play.gone), ("ready_checks", play.ready_checks)):
+            for labels, value in list(told.items()):
+                _set(self._counters[name].labels(*labels), value)
+        for labels, value in list(play.cooldowns.items()):
+            _set(self._counters["cooldowns"].labels(*labels), value)
+        for reason, value in list(self.refusals.items()):
+            _set(self._counters["refusals"].labels(reason), value)
         for queue, value in self.waves.items():
             _set(self._counters["waves_recorded"].labels(queue), value)
         for queue, value in self.abandoned.items():

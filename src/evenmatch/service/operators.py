@@ -1,5 +1,7 @@
 """What operators ask for, and how it is noted: an action of theirs and its entry in the audit are one commit."""
 
+from typing import Any
+
 import msgspec
 
 from evenmatch.domain import commands as cmd
@@ -9,9 +11,12 @@ from evenmatch.domain.refusals import Reasons, Refusal
 from . import wire
 from .access import Caller
 from .bodies import ModeBody, WhyBody
+from .group import Group
 from .handlers import Answer, command, problem
 from .mailbox import Unavailable
 from .runner import Runner
+from .tasks import carry_out, note
+from .views import Views
 
 AUDIT_MOST = 1_000
 """Entries in one answer."""
@@ -83,13 +88,16 @@ async def set_mode(runner: Runner, queue: str, body: ModeBody | wire.Problem, ca
 async def lift_cooldown(runner: Runner, player: str, queue: str | None, caller: Caller | None) -> Answer:
     """DELETE /v1/players/{id}/cooldowns"""
 
-    def lift(number: int) -> cmd.LiftCooldown | Refusal:
-        if not number:
+    def lift(group: Group) -> Refusal | None:
+        number = runner.directory.known([player]).get(player)
+        if number is None:
             return Refusal(Reasons.UNKNOWN_PLAYER, f"nobody called {player[:128]!r} was ever seen here")
-        return cmd.LiftCooldown(number, queue or "")
+        refusal = group.take(runner.engine.step(cmd.LiftCooldown(number, queue or ""), group.now_ms)).refusal
+        if refusal is None:
+            note(group, noted(caller, "lift_cooldown", f"#{number}", queue or ""))
+        return refusal
 
-    entry = noted(caller, "lift_cooldown", player, queue or "")
-    return await command(runner, lift, player, entry) or Answer(204)
+    return await carry_out(runner, lift) or Answer(204)
 
 
 async def audit(runner: Runner, after: str | None, limit: str | None) -> Answer:
@@ -102,12 +110,25 @@ async def audit(runner: Runner, after: str | None, limit: str | None) -> Answer:
         return problem(most)
     if runner.full():
         return problem(wire.STOPPING if runner.stopping else wire.BUSY)
-    found = await runner.ask(lambda views, _: views.journal.audit(start, most))
-    if isinstance(found, Unavailable):
-        return problem(wire.problem_of(found))
-    entries = [AuditEntry(sequence, **record) for sequence, record in found]
+    entries = await runner.ask(lambda views, _: audit_entries(views, views.journal.audit(start, most)))
+    if isinstance(entries, Unavailable):
+        return problem(wire.problem_of(entries))
     last = entries[-1].sequence if entries else start
     return Answer(200, msgspec.json.encode({"entries": entries, "after": last}))
+
+
+def audit_entries(views: Views, rows: list[tuple[int, dict[str, Any]]]) -> list[AuditEntry]:
+    """Actions as they are shown: the journal knows players by number, for names can be erased."""
+    numbers = {f"#{number}": number for _, row in rows if (number := _player_number(row["subject"]))}
+    names = views.directory.names(list(numbers.values()))
+    shown = {subject: names[number] for subject, number in numbers.items()}
+    return [AuditEntry(at, **row | {"subject": shown.get(row["subject"], row["subject"])}) for at, row in rows]
+
+
+def _player_number(subject: str) -> int:
+    digits = subject[1:]
+    known = subject.startswith("#") and digits.isascii() and digits.isdigit() and len(digits) < 19
+    return int(digits) if known else 0
 
 
 def _whole(name: str, text: str | None, default: int, least: int, most: int) -> int | wire.Problem:

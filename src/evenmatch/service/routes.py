@@ -34,6 +34,8 @@ from .result_bodies import CorrectionBody, ResultBody, SeasonBody
 from .routes_operators import operator_routes
 from .routes_play import play_routes
 from .routes_results import result_routes
+from .routes_rules import rules_routes
+from .rules_handlers import RollbackBody
 from .runner import Runner
 from .sockets import Hub
 from .views import MatchView, QueueView
@@ -82,6 +84,8 @@ _BODIES: Final[dict[str, Any]] = {
     "failed": WhyBody(),
     "result": ResultBody([]),
     "season": SeasonBody(),
+    "spec": {},
+    "rollback": RollbackBody(0),
 }
 """The last part of a path -> an empty body of its kind."""
 
@@ -325,6 +329,7 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
             *operator_routes(runner),
             *play_routes(runner),
             *result_routes(runner),
+            *rules_routes(runner),
         ],
         before_request=_granted_only,
         exception_handlers={HTTPException: _http_problem, Exception: _our_mistake},

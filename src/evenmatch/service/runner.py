@@ -32,6 +32,7 @@ from evenmatch.domain.queue import QueueSpec
 from evenmatch.errors import JournalError, JournalStale
 from evenmatch.recovery import checkpoint_in_pieces, checkpoint_of, recover
 from evenmatch.settings import Settings
+from evenmatch.storage.erasing import Erasure
 from evenmatch.storage.ledger import Entries
 from evenmatch.storage.protocol import Commit, Journal
 
@@ -41,6 +42,7 @@ from .directory import Directory
 from .group import FAILED, Group, side_by_side, unavailable
 from .mailbox import Order, Question, Reply
 from .metrics import Metrics
+from .opening import open_queues
 from .rating_book import RatingBook
 from .views import Views
 
@@ -67,6 +69,8 @@ class Runner:
         self.settings = settings
         self.metrics = Metrics()
         self.ready = False
+        self.erasures = 0
+        """Players erased so far: who remembers names by itself forgets them when it rises."""
         self.listening: dict[int, Any] = {}
         """Tickets whose owners hold a WebSocket; the event loop writes, the engine thread looks."""
         self.push: Callable[[list[messages.Told]], None] = lambda _: None
@@ -77,6 +81,8 @@ class Runner:
         self._clock = Clock()
         self._mailbox: deque[Order] = deque()
         self._wake = threading.Event()
+        self._waiting_since = 0.0
+        """When the mailbox was last empty and an order came."""
         self._idle = False
         self.stopping = False
         self._trouble: str | None = None
@@ -113,6 +119,8 @@ class Runner:
 
     def put(self, order: Order) -> None:
         """Hand an order to the engine thread."""
+        if not self._mailbox:
+            self._waiting_since = time.perf_counter()
         self._mailbox.append(order)
         if self._idle:
             self._wake.set()
@@ -145,10 +153,13 @@ class Runner:
             if tick:
                 next_tick = time.monotonic() + self.settings.tick_ms / 1000
             most = 1 if self._one_by_one else _BATCH_MOST
+            since = self._waiting_since
             orders = [self._mailbox.popleft() for _ in range(min(len(self._mailbox), most))]
             self._one_by_one = max(0, self._one_by_one - len(orders))
             try:
                 self._process(orders, tick)
+                if orders:
+                    self.metrics.lagged(time.perf_counter() - since)
             except Exception:
                 log.exception("engine thread: a group of orders failed")
                 self._answer([(order, FAILED) for order in orders])
@@ -173,7 +184,7 @@ class Runner:
         checkpoint = self.journal.newest_checkpoint() if state.sequence else None
         self._debt = state.sequence - (checkpoint.sequence if checkpoint else 0)
         steps = [self.engine.step(cmd.Resume(), self._clock.now_ms())]
-        steps += [self.engine.step(cmd.OpenQueue(spec), self._clock.now_ms()) for spec in self._specs]
+        steps += open_queues(self.engine, self.journal, self._specs, self._clock.now_ms())
         refused = [step.refusal.detail for step in steps if step.refusal is not None]
         if refused:
             raise JournalError(f"a queue could not be opened: {'; '.join(refused)}")
@@ -199,7 +210,9 @@ class Runner:
             for run in side_by_side(orders):
                 group.step(run)
             names = self.directory.settle(group.joined_players)
-            self._commit(group.events, now_ms, names, group.attributes, group.departures, self.book.entries())
+            self._commit(
+                group.events, now_ms, names, group.attributes, group.departures, self.book.entries(), group.erasures
+            )
         except JournalError as error:
             self._failed_commit(error, orders)
             return
@@ -212,6 +225,7 @@ class Runner:
             else:
                 self._answer([(order, FAILED) for order in orders])
             return
+        self.erasures += len(group.erasures)
         self._publish(first, group)
         self._mailbox.extend(group.rest)
         if self._debt >= self.settings.checkpoint_debt and settle(self.engine.state, _SETTLED_AT_ONCE):
@@ -225,6 +239,7 @@ class Runner:
         attributes: list[tuple[int, dict[str, Any]]],
         steps: list[Step],
         entries: Entries | None = None,
+        erasures: list[Erasure] | None = None,
     ) -> None:
         if not events:
             return
@@ -239,9 +254,10 @@ class Runner:
                 tickets=[row for step in steps for left in step.departures for row in left.tickets],
                 matches=[row for step in steps for left in step.departures for row in left.matches],
                 entries=entries,
+                erasures=erasures or [],
             )
         )
-        self.metrics.committed(events, time.perf_counter() - started)
+        self.metrics.committed(events, time.perf_counter() - started, self.engine.state)
         if entries is not None:
             self.metrics.predicted(self.book.predictions)
         self._debt += len(events) + sum(

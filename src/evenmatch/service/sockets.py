@@ -36,6 +36,7 @@ Send = Callable[[Message], Awaitable[None]]
 _OUTBOX_MOST: Final = 256
 _HEARTBEAT_SHARE: Final = 4
 """Heartbeats are sent so many times within the shortest `heartbeat_s`."""
+_LOOK_S: Final = 1.0
 _NO_SUCH_TICKET: Final = 4404
 _TOO_OLD: Final = 4410
 _MALFORMED: Final = 4400
@@ -83,13 +84,23 @@ class Hub:
             for subscriber in subscribers:
                 subscriber.tell(None)
 
-    async def beat(self, shortest_s: float) -> None:
-        """Send heartbeats for all open sockets, for ever."""
+    async def beat(self) -> None:
+        """Send heartbeats for all open sockets, for ever; rules may change, so their pace is looked at again."""
+        loop = asyncio.get_running_loop()
+        last_s = loop.time()
         while True:
-            await asyncio.sleep(min(15.0, shortest_s / _HEARTBEAT_SHARE))
+            pause_s = min(15.0, self._shortest_s() / _HEARTBEAT_SHARE)
+            await asyncio.sleep(min(_LOOK_S, max(0.0, last_s + pause_s - loop.time())))
+            if loop.time() < last_s + pause_s:
+                continue
+            last_s = loop.time()
             tickets = numbers(list(self.by_ticket))
             if len(tickets) and not self.runner.full():
                 self.runner.put(CommandOrder(lambda _, tickets=tickets: cmd.Heartbeat(tickets), None, None))  # type: ignore[misc]
+
+    def _shortest_s(self) -> float:
+        queues = list(self.runner.engine.state.queues.values())
+        return min((queue.spec.ticket.heartbeat_s for queue in queues), default=60.0)
 
     async def serve(self, ticket: str, query: bytes, receive: Receive, send: Send) -> None:
         """One WebSocket connection, from handshake to close."""

@@ -57,6 +57,23 @@ CREATE TABLE IF NOT EXISTS audit (
     body     TEXT NOT NULL
 ) STRICT;
 
+-- The rules that every queue has had, by version: the events queue_opened, for reading. `source` is file or operator.
+CREATE TABLE IF NOT EXISTS queue_versions (
+    queue    TEXT NOT NULL,
+    version  INTEGER NOT NULL,
+    sequence INTEGER NOT NULL,
+    at_ms    INTEGER NOT NULL,
+    source   TEXT NOT NULL,
+    body     TEXT NOT NULL,
+    PRIMARY KEY (queue, version)
+) STRICT, WITHOUT ROWID;
+
+-- Players whose names were erased: their numbers are never given out again.
+CREATE TABLE IF NOT EXISTS erased (
+    number INTEGER PRIMARY KEY,
+    at_ms  INTEGER NOT NULL
+) STRICT;
+
 -- The owner's number; a commit whose owner has another is turned away.
 CREATE TABLE owner (
     only  INTEGER PRIMARY KEY CHECK (only = 1),

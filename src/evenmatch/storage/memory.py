@@ -7,7 +7,9 @@ from typing import Any
 from evenmatch.domain.events import Event
 from evenmatch.errors import JournalError, JournalStale
 
+from .erasing import Traces
 from .memory_ledger import MemoryLedger
+from .openings import Opening
 from .protocol import Checkpoint, Commit
 
 CHECKPOINTS_KEPT = 2
@@ -26,6 +28,8 @@ class MemoryStore:
         self.tickets: dict[int, dict[str, Any]] = {}
         self.matches: dict[int, dict[str, Any]] = {}
         self.audit: dict[int, dict[str, Any]] = {}
+        self.erased: dict[int, int] = {}
+        self.openings: dict[str, dict[int, Opening]] = {}
         self.ledger = MemoryLedger()
 
 
@@ -68,15 +72,22 @@ class MemoryJournal:
             raise JournalError(f"a commit must start at {self.last + 1}, not {commit.first_sequence}")
         if any("\0" in name for _, name in commit.names):
             raise JournalError("a name with a NUL character cannot be kept")
+        going = {row.number for row in commit.erasures}
+        known = [store.numbers[name] for _, name in commit.names if name in store.numbers]
         numbers, names = [number for number, _ in commit.names], [name for _, name in commit.names]
         twice = len(set(numbers)) < len(numbers) or len(set(names)) < len(names)
-        if twice or not store.names.keys().isdisjoint(numbers) or not store.numbers.keys().isdisjoint(names):
+        if twice or not store.names.keys().isdisjoint(numbers) or not going.issuperset(known):
             raise JournalError("a player's number or name is known already")
         if commit.entries is not None:
             store.ledger.refuse(commit.entries)
             store.ledger.write(commit.entries)
         if commit.events:
             store.commits.append(commit)
+        for row in commit.erasures:
+            store.numbers.pop(store.names.pop(row.number, ""), None)
+            store.erased[row.number] = commit.at_ms
+            for ticket in row.tickets:
+                store.attributes.pop(ticket, None)
         for number, name in commit.names:
             store.numbers[name] = number
             store.names[number] = name
@@ -84,6 +95,8 @@ class MemoryJournal:
         store.tickets.update(commit.tickets)
         store.matches.update(commit.matches)
         store.audit.update(commit.actions())
+        for opening in commit.openings():
+            store.openings.setdefault(opening.queue, {})[opening.version] = opening
 
     def read(self, after: int) -> Iterator[tuple[int, Event]]:
         """Every event after a sequence, with its own."""
@@ -140,7 +153,7 @@ class MemoryJournal:
 
     def last_player(self) -> int:
         """The highest player number given out."""
-        return max(self.store.names, default=0)
+        return max(max(self.store.names, default=0), max(self.store.erased, default=0))
 
     def attributes_of(self, ticket: int) -> dict[str, Any]:
         """The attributes that a ticket brought."""
@@ -157,6 +170,26 @@ class MemoryJournal:
     def audit(self, after: int, limit: int) -> list[tuple[int, dict[str, Any]]]:
         """Operators' actions after a sequence, oldest first."""
         return [row for row in self.store.audit.items() if row[0] > after][:limit]
+
+    def openings(self, queue: str) -> list[Opening]:
+        """The rules that a queue has had, oldest first."""
+        return [opening for _, opening in sorted(self.store.openings.get(queue, {}).items())]
+
+    def traces(self, player: int) -> Traces:
+        """The finished tickets and matches that a player is in."""
+        tickets = [
+            number
+            for number, record in sorted(self.store.tickets.items())
+            if any(member["player"] == player for member in record["players"])
+        ]
+        matches = [
+            number
+            for number, record in sorted(self.store.matches.items())
+            if any(
+                member["player"] == player for team in record["teams"] for party in team for member in party["players"]
+            )
+        ]
+        return Traces(tickets, matches)
 
     def close(self) -> None:
         """Nothing to let go of."""

@@ -15,7 +15,9 @@ import msgspec
 
 from evenmatch.domain.events import Event, OperatorActed
 
+from .erasing import Erasure, Traces
 from .ledger import Entries, Ledger
+from .openings import Opening, openings_in
 
 
 class Commit(msgspec.Struct, frozen=True, eq=False):
@@ -34,6 +36,8 @@ class Commit(msgspec.Struct, frozen=True, eq=False):
     """match, record: matches that leave the state"""
     entries: Entries | None = None
     """what goes into the ledger: results, ratings"""
+    erasures: list[Erasure] = []
+    """players whose names go; before the new names of the same commit come"""
 
     @property
     def last_sequence(self) -> int:
@@ -47,6 +51,10 @@ class Commit(msgspec.Struct, frozen=True, eq=False):
             for sequence, event in enumerate(self.events, self.first_sequence)
             if isinstance(event, OperatorActed)
         ]
+
+    def openings(self) -> list[Opening]:
+        """The rules that its events give to queues."""
+        return openings_in(self.events, self.first_sequence)
 
 
 class Checkpoint(msgspec.Struct, frozen=True):
@@ -101,7 +109,7 @@ class Journal(Protocol):
         """The names of those players that have one."""
 
     def last_player(self) -> int:
-        """The highest player number given out."""
+        """The highest player number given out, to erased players too."""
 
     def attributes_of(self, ticket: int) -> dict[str, Any]:
         """The attributes that a ticket brought."""
@@ -114,6 +122,12 @@ class Journal(Protocol):
 
     def audit(self, after: int, limit: int) -> list[tuple[int, dict[str, Any]]]:
         """Operators' actions after a sequence, oldest first, each with its own."""
+
+    def openings(self, queue: str) -> list[Opening]:
+        """The rules that a queue has had, oldest first."""
+
+    def traces(self, player: int) -> Traces:
+        """The finished tickets and matches that a player is in; slow, and any thread may ask."""
 
     def close(self) -> None:
         """Let go of the journal."""

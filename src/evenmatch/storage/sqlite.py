@@ -25,8 +25,10 @@ from evenmatch.errors import JournalDamaged, JournalError, JournalForeign, Journ
 from . import sqlite_ledger
 from .audit import AUDIT_TABLE, audited
 from .codec import SCHEMA, decode_events, encode_events
+from .erasing import ERASED_TABLE, Traces, erase, last_number, overwriting, traces_in
 from .files import check_file, take_lock
 from .memory import CHECKPOINTS_KEPT
+from .openings import OPENINGS_TABLE, Opening, read_openings, write_openings
 from .pieces import forget, joined, write
 from .protocol import Checkpoint, Commit
 from .sqlite_ledger import SqliteLedger
@@ -89,7 +91,8 @@ class SqliteJournal:
             self._check_tail()
             db.execute("PRAGMA journal_mode = WAL")
             db.execute("PRAGMA synchronous = FULL")
-            db.execute(AUDIT_TABLE)
+            for table in (AUDIT_TABLE, OPENINGS_TABLE, ERASED_TABLE):
+                db.execute(table)
             sqlite_ledger.create(db)
             if schema < SCHEMA:
                 db.execute(f"PRAGMA user_version = {SCHEMA}")  # an older evenmatch could not read what we add
@@ -141,12 +144,14 @@ class SqliteJournal:
         if any("\0" in name for _, name in commit.names):  # SQLite's JSON would cut it off there
             raise JournalError("a name with a NUL character cannot be kept")
         body = encode_events(commit.events)
-        with self._transaction() as db:
+        with overwriting(self._db, self.path, bool(commit.erasures)), self._transaction() as db:
             if commit.events:
                 db.execute(
                     "INSERT INTO commits VALUES (?, ?, ?, ?, ?, ?, ?)",
                     (commit.first_sequence, commit.last_sequence, commit.at_ms, SCHEMA, self._fence, _crc(body), body),
                 )
+            if commit.erasures:
+                erase(db, commit.erasures, commit.at_ms)
             for sql, rows in (
                 ("INSERT INTO players", commit.names),
                 ("INSERT OR REPLACE INTO attributes", commit.attributes),
@@ -161,6 +166,7 @@ class SqliteJournal:
                     )
             if commit.entries is not None:
                 sqlite_ledger.write(db, commit.entries)
+            write_openings(db, commit.openings())
         self._last = commit.last_sequence
 
     def _commits(self, after: int) -> Iterator[tuple[int, list[Event]]]:
@@ -269,9 +275,9 @@ class SqliteJournal:
             )
 
     def last_player(self) -> int:
-        """The highest player number given out."""
+        """The highest player number given out, to erased players too."""
         with said_clearly(self.path):
-            return int(self._db.execute("SELECT coalesce(max(number), 0) FROM players").fetchone()[0])
+            return last_number(self._db)
 
     def attributes_of(self, ticket: int) -> dict[str, Any]:
         """The attributes that a ticket brought."""
@@ -288,6 +294,14 @@ class SqliteJournal:
     def audit(self, after: int, limit: int) -> list[tuple[int, dict[str, Any]]]:
         """Operators' actions after a sequence, oldest first."""
         return audited(self._db, self.path, after, limit)
+
+    def openings(self, queue: str) -> list[Opening]:
+        """The rules that a queue has had, oldest first."""
+        return read_openings(self._db, self.path, queue)
+
+    def traces(self, player: int) -> Traces:
+        """The finished tickets and matches that a player is in; slow, and any thread may ask."""
+        return traces_in(self.path, player)
 
     def _record(self, sql: str, number: int) -> dict[str, Any] | None:
         with said_clearly(self.path):

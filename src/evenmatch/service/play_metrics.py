@@ -1,0 +1,77 @@
+"""What players live through, in numbers by queue: joins, waits, qualities, ready checks, cool-downs, departures.
+
+All of it is read off the events of a commit, and the state right after it. Labels are queues, causes and outcomes, so
+there are few of them however many players come.
+"""
+
+from collections import Counter
+
+import numpy as np
+from prometheus_client import CollectorRegistry
+
+from evenmatch.core.state import State
+from evenmatch.domain import events as ev
+from evenmatch.domain.arrays import Array
+from evenmatch.domain.ticket import Cause
+
+from .histograms import QueueHistogram
+
+_WAITS_S = (0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0, 90.0, 120.0, 180.0, 300.0, 600.0, 1800.0)
+_QUALITIES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0)
+
+
+class PlayMetrics:
+    """Counters and histograms of one server."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.joined: Counter[str] = Counter()
+        self.proposals: Counter[str] = Counter()
+        self.matches: Counter[str] = Counter()
+        self.gone: Counter[tuple[str, str]] = Counter()
+        self.ready_checks: Counter[tuple[str, str]] = Counter()
+        self.cooldowns: Counter[tuple[str, str]] = Counter()
+        self._waits = QueueHistogram(
+            "evenmatch_wait_seconds", "How long tickets that were matched had waited", _WAITS_S, registry
+        )
+        self._qualities = QueueHistogram(
+            "evenmatch_match_quality", "Predicted evenness of the matches made", _QUALITIES, registry
+        )
+
+    def committed(self, events: list[ev.Event], state: State) -> None:
+        """Note what a commit tells; the state is the one after it."""
+        for event in events:
+            match event:
+                case ev.TicketsJoined():
+                    self.joined[event.queue] += len(event.size)
+                case ev.TicketsGone():
+                    self.gone[event.queue, Cause(event.cause).word] += len(event.ticket)
+                case ev.WaveFinished():
+                    self.proposals[event.queue] += len(event.roster)
+                    if not event.deadline_ms and not event.confirm_ms:
+                        self._made(state, event.queue, event.roster[event.roster >= 0], event.quality)
+                case ev.MatchMade():
+                    found = state.find_proposal(event.proposal)
+                    quality = np.zeros(0) if found is None else found[0].proposals.quality[[found[1]]]
+                    self._made(state, event.queue, event.ticket, quality, 1)
+                    self.ready_checks[event.queue, "made"] += 1
+                case ev.ProposalsFailed():
+                    self._failed(event)
+
+    def _made(self, state: State, name: str, tickets: Array, quality: Array, count: int | None = None) -> None:
+        self.matches[name] += len(quality) if count is None else count
+        self._qualities.observe(name, quality)
+        places = state.tickets_at.find(tickets)
+        slots = places[places >= 0] & 0xFFFFFFFF  # with keep_s = 0 a ticket may be gone by now
+        if len(slots):
+            self._waits.observe(name, state.queues[name].waited_ms(slots, state.now_ms) / 1000)
+
+    def _failed(self, event: ev.ProposalsFailed) -> None:
+        word = Cause(event.cause).word
+        self.ready_checks[event.queue, word] += len(event.proposal)
+        if len(event.blamed):
+            lost = len(event.lost)
+            self.gone[event.queue, word] += len(event.blamed) - lost
+            if lost:
+                self.gone[event.queue, Cause.LOST.word] += lost
+        for cause, count in Counter(event.offence.tolist()).items():
+            self.cooldowns[event.queue, Cause(cause).word] += count
