@@ -167,6 +167,8 @@ def _loop() -> asyncio.AbstractEventLoop:
 
 
 def _log_to_stderr() -> None:
+    # uvicorn writes a traceback for every text frame that is none: whoever likes could fill the log with it
+    logging.getLogger("uvicorn.error").addFilter(lambda record: not str(record.msg).startswith("Invalid UTF-8"))
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
