@@ -1,17 +1,19 @@
 """The load of connected players, tiny: everybody goes round, nobody is refused, and the numbers are there."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
 from evenmatch.bench.live import measure
 from evenmatch.errors import ConfigError
-from tests.service.harness import evenmatch
 
 
 def test_players_go_from_join_to_result_and_round_again() -> None:
-    done = evenmatch("bench", "live", "--players", "12", "--seconds", "4", "--processes", "2", "--json")
-    assert done.returncode == 0, done.stderr
+    command = [sys.executable, "-m", "evenmatch", "bench", "live", "--json"]
+    asked = ["--players", "12", "--seconds", "4", "--processes", "2"]
+    done = subprocess.run([*command, *asked], capture_output=True, text=True, check=True, timeout=280)
     found = json.loads(done.stdout)
     assert (found["players"], found["processes"]) == (12, 2)
     assert found["refused"] == {}

@@ -99,7 +99,7 @@ def _server(*command: str) -> Iterator[tuple[int, psutil.Process]]:
 def _settled(server: psutil.Process) -> int:
     """Bytes that a server holds once it has loaded all it loads after its start."""
     seen = [int(server.memory_info().rss)]
-    while len(seen) < 120 and (len(seen) < 4 or seen[-1] - seen[-4] > 200_000):
+    while len(seen) < 30 and (len(seen) < 4 or seen[-1] - seen[-4] > 200_000):
         time.sleep(0.5)
         seen.append(int(server.memory_info().rss))
     return seen[-1]
