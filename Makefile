@@ -79,6 +79,7 @@ bench: $(READY)
 	@$(BIN)/evenmatch bench service
 	@$(BIN)/evenmatch bench restart
 	@$(BIN)/evenmatch bench start
+	@$(BIN)/evenmatch bench live
 
 lock: $(READY)
 	@$(BIN)/python -m uv --version >/dev/null 2>&1 || $(PIP) install uv

@@ -34,6 +34,7 @@ SEES: Final[dict[str, tuple[str, ...]]] = {
     "domain": (),
     "errors": (),
     "dashboard": (),
+    "client": ("errors",),
     "numerics": ("domain",),
     "core": ("domain", "numerics", "errors"),
     "matchers": ("domain", "numerics", "errors"),

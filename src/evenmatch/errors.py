@@ -7,6 +7,9 @@ An expected "no" to a command is not here: it is a `Refusal`, a value with a rea
     ├── MatcherError           a matcher was named, built or fed wrongly
     ├── TicketError            tickets given by a caller that cannot be used; names the ticket and the field
     ├── RatingError            a rating model or a file of results that cannot be used; names the column or the line
+    ├── ClientError            what a client of the server was told, or was not
+    │   ├── Refused            the server said no; with reason, detail, status and retry_after
+    │   └── Unreachable        no answer came, however often it was tried
     └── JournalError           the journal could not do what was asked; nothing was half-done
         ├── JournalForeign     the file is not an evenmatch journal
         ├── JournalDamaged     the file is one, but its content is not what was written
@@ -17,6 +20,7 @@ An expected "no" to a command is not here: it is a `Refusal`, a value with a rea
 """
 
 __all__ = [
+    "ClientError",
     "ConfigError",
     "EvenmatchError",
     "JournalBusy",
@@ -28,7 +32,9 @@ __all__ = [
     "JournalUnavailable",
     "MatcherError",
     "RatingError",
+    "Refused",
     "TicketError",
+    "Unreachable",
 ]
 
 
@@ -50,6 +56,27 @@ class TicketError(EvenmatchError, ValueError):
 
 class RatingError(EvenmatchError, ValueError):
     """A rating model that is unknown or badly parameterised, or results that cannot be rated."""
+
+
+class ClientError(EvenmatchError):
+    """What a client of the server was told, or was not."""
+
+
+class Refused(ClientError):
+    """The server said no. Nothing was changed."""
+
+    def __init__(self, reason: str, detail: str, status: int, retry_after: float) -> None:
+        super().__init__(f"{detail} ({reason})")
+        self.reason = reason
+        """The stable code, such as already_waiting."""
+        self.detail = detail
+        self.status = status
+        self.retry_after = retry_after
+        """After so many seconds it may be granted; 0 = that is not a matter of time."""
+
+
+class Unreachable(ClientError):
+    """No answer came, however often it was tried. Whether the last try was carried out is not known."""
 
 
 class JournalError(EvenmatchError):

@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from types import FrameType
 
 import structlog
 import uvicorn
@@ -35,6 +36,8 @@ each statement of a commit could wait that long for a busy event loop."""
 _GC_THRESHOLDS = (20_000, 50, 100)
 """Requests make no cycles worth looking for every 700 objects; so set, a join costs a fifth less processor time."""
 _GRACE_S = 10
+_SILENCE_MS = 40_000
+"""A client that takes nothing for so long, though there is something for it, is gone: its connection is ended."""
 
 
 class PortTaken(EvenmatchError):
@@ -61,7 +64,7 @@ def listen(settings: Settings) -> socket.socket:
     if not 0 <= settings.port <= 65_535:
         raise PortTaken(f"{settings.port} is not a port: use 0 (any free one) to 65535")
     try:
-        return socket.create_server(
+        listening = socket.create_server(
             (settings.host, settings.port),
             family=socket.AF_INET6 if ":" in settings.host else socket.AF_INET,
             backlog=2048,
@@ -70,6 +73,9 @@ def listen(settings: Settings) -> socket.socket:
         raise PortTaken(
             f"cannot listen on {settings.host}:{settings.port}: {error.strerror}. {_hint(error)}"
         ) from error
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # every connection has it from here; Linux only
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, _SILENCE_MS)
+    return listening
 
 
 def _hint(error: OSError) -> str:
@@ -124,6 +130,13 @@ def serve(
         signal.raise_signal(signal.SIGTERM)
 
     app.runner.fatal = stale
+    heard = server.handle_exit
+
+    def stopping(number: int, frame: FrameType | None) -> None:
+        app.hub.close()  # uvicorn closes WebSockets, but would wait for streams to end by themselves
+        heard(number, frame)
+
+    server.handle_exit = stopping  # type: ignore[method-assign, assignment]
     host, port = listening.getsockname()[:2]
     url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     started(url, [queue.spec for queue in app.runner.engine.state.by_index], app.gate.is_open)
@@ -154,6 +167,8 @@ def _loop() -> asyncio.AbstractEventLoop:
 
 
 def _log_to_stderr() -> None:
+    # uvicorn writes a traceback for every text frame that is none: whoever likes could fill the log with it
+    logging.getLogger("uvicorn.error").addFilter(lambda record: not str(record.msg).startswith("Invalid UTF-8"))
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,

@@ -65,3 +65,31 @@ async def watch(
         incoming.put_nowait({"type": "websocket.disconnect"})
         await serving
     return (said["code"], said["reason"]) if said["type"] == "websocket.close" else (None, said["text"])
+
+
+async def stream(app: App, ticket: str, query: str = "", headers: dict[str, str] | None = None) -> tuple[int, str]:
+    """Open a ticket's stream of server-sent events, hear the first that is said, and leave: a status and the words."""
+    incoming: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+    outgoing: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+    incoming.put_nowait({"type": "http.request", "body": b"", "more_body": False})
+    path = f"/v1/tickets/{ticket}/events"
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": query.encode(),
+        "http_version": "1.1",
+        "scheme": "http",
+        "root_path": "",
+        "server": ("here", 80),
+        "client": ("there", 81),
+        "headers": [(name.encode(), value.encode()) for name, value in (headers or {}).items()],
+    }
+    serving = asyncio.create_task(app(scope, incoming.get, outgoing.put))  # type: ignore[arg-type]
+    async with asyncio.timeout(60):
+        started = await outgoing.get()
+        said = await outgoing.get()
+        incoming.put_nowait({"type": "http.disconnect"})
+        await serving
+    return started["status"], said["body"].decode()

@@ -23,7 +23,7 @@ from evenmatch.storage.memory import MemoryJournal
 from evenmatch.storage.protocol import Journal
 from evenmatch.storage.sqlite import SqliteJournal
 
-from .callers import SPECS, bearer, key_in, settings_in, token, watch
+from .callers import SPECS, bearer, key_in, settings_in, stream, token, watch
 from .inside import FailingMemory, app_over, living, memory_and_journal, until
 
 ROLES: tuple[Role, ...] = ("reader", "backend", "operator")
@@ -58,6 +58,7 @@ CASES: list[Case] = [
     ("GET", "/v1/tickets/{ticket}", None, "fay", "rboi"),
     ("POST", "/v1/tickets/{ticket}/heartbeat", None, "fay", "boi"),
     ("WS", "/v1/tickets/{ticket}/events", None, "fay", "boi"),
+    ("GET", "/v1/tickets/{ticket}/events", None, "fay", "boi"),
     ("PATCH", "/v1/tickets/{ticket}", {"attributes": {}}, "fay", "boi"),
     ("DELETE", "/v1/tickets/{ticket}", None, "fay", "boi"),
     ("POST", "/v1/proposals/{proposal}/accept", {"player": "cat"}, "cat", "boi"),
@@ -121,6 +122,10 @@ async def outcomes(folder: Path, fast: bool, caller: str, key: str, backend: str
             if method == "WS":
                 code, said = await watch(app, names["ticket"], headers=headers)
                 found.append((code or 101, str(said).split(":")[0]))
+                continue
+            if pattern.endswith("/events"):
+                status, said = await stream(app, names["ticket"], headers=headers)
+                found.append((status, json.loads(said)["reason"] if status >= 400 else ""))
                 continue
             content = None if body is None else json.dumps(body).replace("{me}", me).encode()
             answer = await client.request(method, pattern.format(**names), content=content, headers=headers)

@@ -21,6 +21,7 @@ PATHS = {
     ("get", "/v1/tickets/{ticket}"),
     ("delete", "/v1/tickets/{ticket}"),
     ("post", "/v1/tickets/{ticket}/heartbeat"),
+    ("get", "/v1/tickets/{ticket}/events"),
     ("post", "/v1/proposals/{proposal}/accept"),
     ("post", "/v1/proposals/{proposal}/decline"),
     ("get", "/v1/matches/{match}"),
@@ -185,7 +186,8 @@ def test_every_answer_has_an_example_that_fits_its_schema(document: dict[str, An
                 continue
             assert content, f"{verb} {path} {status} has no content"
             for media, described in content.items():
-                assert media == ("application/json" if status.startswith("2") else "application/problem+json")
+                granted = "text/event-stream" if path.endswith("/events") else "application/json"
+                assert media == (granted if status.startswith("2") else "application/problem+json")
                 examples = [example["value"] for example in described["examples"].values()]
                 assert examples, f"{verb} {path} {status} has no example"
                 for example in examples:
@@ -269,5 +271,5 @@ def test_the_page_names_every_path_reason_and_close(fetched: dict[str, Any]) -> 
     for reason in (*Reasons, *WireReasons):
         assert f"id='reason-{reason.code}'" in page
         assert f"<code>{reason.code}</code>" in page
-    for code in ("1000", "1001", "1013", "4400", "4401", "4403", "4404", "4410"):
+    for code in ("1000", "1001", "1008", "1013", "4400", "4401", "4403", "4404", "4410"):
         assert f"<td>{code}" in page

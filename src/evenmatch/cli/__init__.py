@@ -87,6 +87,11 @@ bench.command(
     name="waves",
     help="A wave from end to end over up to a million waiting tickets, and joins answered meanwhile.",
 )
+bench.command(
+    "evenmatch.cli.bench_live:live",
+    name="live",
+    help="Thousands of connected players from join to result and round again, beside a bare echo.",
+)
 bench.command("evenmatch.cli.bench:restart", name="restart", help="Time to ready after a million journal events.")
 bench.command(
     "evenmatch.cli.bench:start",

@@ -22,7 +22,8 @@ from evenmatch.settings import from_environment
 JsonFlag = Annotated[bool, Parameter(name="--json")]
 
 
-def _show(found: dict[str, Any], as_json: bool, title: str, rows: list[tuple[str, str, str]]) -> None:
+def show(found: dict[str, Any], as_json: bool, title: str, rows: list[tuple[str, str, str]]) -> None:
+    """Print what was measured, as JSON or as a table beside its baseline."""
     if as_json:
         print(json.dumps(found, indent=1))
         return
@@ -55,7 +56,7 @@ def engine(*, tickets: int = 100_000, json_output: JsonFlag = False) -> None:
         for batch, rate in found["joins_per_s_by_batch"].items()
     ]
     rows.append(("bytes a waiting ticket", f"{found['bytes_per_ticket']:,.0f}", f"{base['bytes_per_ticket']:,.0f}"))
-    _show(found, json_output, f"engine in memory, {found['tickets']:,} tickets; baseline: {base['what']}", rows)
+    show(found, json_output, f"engine in memory, {found['tickets']:,} tickets; baseline: {base['what']}", rows)
 
 
 def service(
@@ -88,7 +89,7 @@ def service(
         ("  p50 / p99 ms", _latency(batch), ""),
         ("refused", str(single["refused"] + batch["refused"]), str(echo["refused"])),
     ]
-    _show(found, json_output, f"durable joins, {connections} connections; baseline: bare ASGI echo on uvicorn", rows)
+    show(found, json_output, f"durable joins, {connections} connections; baseline: bare ASGI echo on uvicorn", rows)
 
 
 def _latency(found: dict[str, Any]) -> str:
@@ -171,7 +172,7 @@ def restart(*, events: int = 1_000_000, json_output: JsonFlag = False) -> None:
         ("waiting tickets after it", f"{found['waiting']:,}", "0"),
         ("journal, MB", f"{found['journal_mb']:.1f}", ""),
     ]
-    _show(found, json_output, f"restart after {found['events']:,} events; baseline: an empty journal", rows)
+    show(found, json_output, f"restart after {found['events']:,} events; baseline: an empty journal", rows)
 
 
 def start(*, matchers: str | None = None, repeats: int = 5, json_output: JsonFlag = False) -> None:

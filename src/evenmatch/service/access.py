@@ -108,8 +108,9 @@ RIGHTS: Final[dict[tuple[str, str], Right]] = {
     ("GET", "/v1/tickets/{ticket}"): Right(Least.READER, Players.IN_TICKET),
     ("DELETE", "/v1/tickets/{ticket}"): Right(Least.BACKEND, Players.IN_TICKET),
     ("POST", "/v1/tickets/{ticket}/heartbeat"): Right(Least.BACKEND, Players.IN_TICKET),
-    # An open socket is a heartbeat: who watches a ticket keeps it in the queue.
+    # An open socket or stream is a heartbeat: who watches a ticket keeps it in the queue.
     ("WS", "/v1/tickets/{ticket}/events"): Right(Least.BACKEND, Players.IN_TICKET),
+    ("GET", "/v1/tickets/{ticket}/events"): Right(Least.BACKEND, Players.IN_TICKET),
     ("POST", "/v1/proposals/{proposal}/accept"): Right(Least.BACKEND, Players.IN_BODY),
     ("POST", "/v1/proposals/{proposal}/decline"): Right(Least.BACKEND, Players.IN_BODY),
     ("GET", "/v1/matches/{match}"): Right(Least.READER, Players.IN_MATCH),

@@ -54,7 +54,7 @@ class App:
         """Serve one connection."""
         if scope["type"] == "http":
             if scope["method"] == "HEAD":
-                scope, send = {**scope, "method": "GET"}, _without_body(send)
+                scope, send = {**scope, "method": "GET", "bodiless": True}, _without_body(send)
             answer = self.front.preflight(scope) or await self._quickly(scope, receive)
             if answer is not None:
                 self.runner.metrics.answered(scope["method"], answer.status)

@@ -39,6 +39,7 @@ socket counts as a heartbeat.</p>
 <table><tr><th>close</th><th>means</th></tr>
 <tr><td>1000</td><td>the story is over: matched, cancelled or expired</td></tr>
 <tr><td>1001, 1012</td><td>the server stops or restarts; come back with <code>after=</code></td></tr>
+<tr><td>1008</td><td>the client sent messages; nothing is to be said here</td></tr>
 <tr><td>1013</td><td>too slow, too many requests, or a busy server; come back with <code>after=</code></td></tr>
 <tr><td>4400</td><td><code>after</code> is not a whole number</td></tr>
 <tr><td>4401</td><td>no key or token that counts; where no header can be sent: <code>?token=</code></td></tr>

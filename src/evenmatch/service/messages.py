@@ -40,6 +40,8 @@ class Told(msgspec.Struct, frozen=True):
     sequence: int
     text: str
     terminal: bool
+    kind: str = ""
+    """Its type, as it stands in the text."""
 
 
 def mentions(event: ev.Event) -> Iterator[Mention]:
@@ -99,7 +101,7 @@ def _message(views: Views, event: ev.Event, sequence: int, mention: Mention, pla
     elif mention.type in ("starting", "matched") and number is not None:
         match = views.match(number)
         content["match"] = None if isinstance(match, Refusal) else match
-    return Told(ticket, sequence, msgspec.json.encode(content).decode(), mention.type in TERMINAL)
+    return Told(ticket, sequence, msgspec.json.encode(content).decode(), mention.type in TERMINAL, mention.type)
 
 
 def live(views: Views, event: ev.Event, sequence: int, listening: Container[int]) -> list[Told]:

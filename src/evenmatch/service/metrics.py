@@ -76,7 +76,7 @@ class Metrics:
                 ("oldest_wait_seconds", "Longest wait of a waiting ticket", ("queue",)),
                 ("prediction_log_loss", "Mean log-loss of a queue's predictions so far", ("queue",)),
                 ("mailbox_depth", "Orders that wait for the engine", ()),
-                ("sockets_open", "WebSockets open", ()),
+                ("sockets_open", "WebSockets and streams of events open", ()),
                 ("ready", "1 when orders can be carried out", ()),
             )
         }

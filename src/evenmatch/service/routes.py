@@ -35,6 +35,7 @@ from .routes_operators import operator_routes
 from .routes_play import play_routes
 from .routes_results import result_routes
 from .routes_rules import rules_routes
+from .routes_streams import stream_routes
 from .rules_handlers import RollbackBody
 from .runner import Runner
 from .sockets import Hub
@@ -330,6 +331,7 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
             *play_routes(runner),
             *result_routes(runner),
             *rules_routes(runner),
+            *stream_routes(hub),
         ],
         before_request=_granted_only,
         exception_handlers={HTTPException: _http_problem, Exception: _our_mistake},

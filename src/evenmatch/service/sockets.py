@@ -1,19 +1,21 @@
-"""WebSockets: a ticket's story, from where the client left off, then live.
+"""A ticket's story, from where the client left off, then live: over a WebSocket, or over any other `Line`.
 
-A socket subscribes first and asks for the story second, so nothing can fall between the two; what it hears twice is
-told once, by sequence. Each socket has its own bounded outbox: a reader who is too slow is closed (1013) and comes back
-with `after=`, and never holds up anyone else. An open socket is a heartbeat for its ticket: all of them are sent as one
+A line subscribes first and asks for the story second, so nothing can fall between the two; what it hears twice is told
+once, by sequence. Each has its own bounded outbox: a reader who is too slow is cut off (1013), in the middle of a
+message if need be, comes back with `after=`, and never holds up anyone else. A client has nothing to say here: who
+sends more than a few messages is closed (1008). An open line is a heartbeat for its ticket: all of them are sent as one
 command, several times in the queue's `heartbeat_s`. When the last one of a ticket is closed by its client, contact is
 lost until the ticket is heard of again: who lets a ready check lapse meanwhile is treated more mildly.
 
-Closes: 1000 the story is over, 1001 the server stops, 1013 too slow or too busy, 4400 malformed `after`, 4401 no
-credential that counts, 4403 not this caller's, 4404 unknown ticket, 4410 `after` is older than what is kept.
+Closes: 1000 the story is over, 1001 the server stops, 1008 the client talks too much, 1013 too slow or too busy, 4400
+malformed `after`, 4401 no credential that counts, 4403 not this caller's, 4404 unknown ticket, 4410 `after` is older
+than what is kept.
 """
 
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any, Final
+from typing import Any, Final, Protocol
 from urllib.parse import parse_qs
 
 import structlog
@@ -37,34 +39,57 @@ _OUTBOX_MOST: Final = 256
 _HEARTBEAT_SHARE: Final = 4
 """Heartbeats are sent so many times within the shortest `heartbeat_s`."""
 _LOOK_S: Final = 1.0
-_NO_SUCH_TICKET: Final = 4404
-_TOO_OLD: Final = 4410
-_MALFORMED: Final = 4400
-_TRY_LATER: Final = 1013
-_GOING_AWAY: Final = 1001
+_INBOUND_MOST: Final = 32
+"""Messages that a client may send over a socket on which it has nothing to say."""
+_LAST_WORDS_S: Final = 1.0
+"""So long a close may take with a client that does not read."""
+STORY_OVER: Final = 1000
+GOING_AWAY: Final = 1001
+TALKS_TOO_MUCH: Final = 1008
+TRY_LATER: Final = 1013
+MALFORMED: Final = 4400
+NO_SUCH_TICKET: Final = 4404
+TOO_OLD: Final = 4410
 
 
-class _Overflow(Exception):
-    """The outbox is full: the reader is too slow."""
+class Line(Protocol):
+    """A way to tell a client something, and to notice that it has left."""
+
+    idle_s: float | None
+    """After so long without a message `still_here` is called; None = never."""
+
+    async def tell(self, message: messages.Told) -> None:
+        """Send a message."""
+
+    async def still_here(self) -> None:
+        """Send something that says nothing, to keep the line open."""
+
+    async def close(self, code: int, reason: str) -> None:
+        """Say why nothing follows."""
+
+    async def until_gone(self) -> bool:
+        """Wait until the client has left (True), or says more than it may (False)."""
 
 
 class Subscriber:
-    """One socket's outbox."""
+    """The outbox of one line."""
 
     def __init__(self) -> None:
         self.outbox: asyncio.Queue[messages.Told | None] = asyncio.Queue(_OUTBOX_MOST)
-        self.overflowed = False
+        self.overflowed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        """Done when the outbox was full: the reader is too slow."""
 
     def tell(self, told: messages.Told | None) -> None:
         """Put a message into the outbox; None = the server stops."""
         try:
             self.outbox.put_nowait(told)
         except asyncio.QueueFull:
-            self.overflowed = True
+            if not self.overflowed.done():
+                self.overflowed.set_result(None)
 
 
 class Hub:
-    """All open sockets, by ticket."""
+    """All open lines, by ticket."""
 
     def __init__(self, runner: Runner) -> None:
         self.runner = runner
@@ -85,7 +110,7 @@ class Hub:
                 subscriber.tell(None)
 
     async def beat(self) -> None:
-        """Send heartbeats for all open sockets, for ever; rules may change, so their pace is looked at again."""
+        """Send heartbeats for all open lines, for ever; rules may change, so their pace is looked at again."""
         loop = asyncio.get_running_loop()
         last_s = loop.time()
         while True:
@@ -105,26 +130,37 @@ class Hub:
     async def serve(self, ticket: str, query: bytes, receive: Receive, send: Send) -> None:
         """One WebSocket connection, from handshake to close."""
         await receive()  # websocket.connect
-        number = number_of(TICKET_PREFIX, ticket)
         await send({"type": "websocket.accept"})
+        await self.follow(ticket, _after(query), _Socket(receive, send))
+
+    async def follow(self, ticket: str, after: int | None, line: Line) -> None:
+        """Tell a ticket's story over a line, to its end or until the client leaves."""
+        number = number_of(TICKET_PREFIX, ticket)
         if number is None:
-            await _close(send, _NO_SUCH_TICKET, "no such ticket")
+            await line.close(NO_SUCH_TICKET, "no such ticket")
             return
-        after = _after(query)
         if after == -1:
-            await _close(send, _MALFORMED, "after must be a sequence: a whole number, 0 or more")
+            await line.close(MALFORMED, "after must be a sequence: a whole number, 0 or more")
             return
         subscriber = Subscriber()
         self.by_ticket.setdefault(number, []).append(subscriber)
         self.open += 1
-        gone = asyncio.ensure_future(_until_gone(receive))
+        gone = asyncio.ensure_future(line.until_gone())
+        talking = asyncio.ensure_future(self._talk(number, after, subscriber, line))
         try:
-            await self._talk(number, after, subscriber, send, gone)
-        except _Overflow:
-            await _close(send, _TRY_LATER, "too slow; come back with after=")
+            await asyncio.wait((talking, gone, subscriber.overflowed), return_when=asyncio.FIRST_COMPLETED)
+            if talking.done():
+                await talking
+            else:
+                await _cut(talking)
+                if not gone.done():
+                    await _last_words(line, TRY_LATER, "too slow; come back with after=")
+                elif not gone.result():
+                    await _last_words(line, TALKS_TOO_MUCH, "nothing is to be said here; come back with after=")
         finally:
-            left = gone.done()
-            gone.cancel()
+            left = gone.done() and not gone.cancelled() and gone.exception() is None and gone.result()
+            for task in (gone, talking):
+                task.cancel()
             self.open -= 1
             self.by_ticket[number].remove(subscriber)
             if not self.by_ticket[number]:
@@ -132,91 +168,99 @@ class Hub:
                 if left and not self.runner.full():
                     self.runner.put(CommandOrder(lambda _: cmd.LoseContact(numbers([number])), None, None))
 
-    async def _talk(
-        self, ticket: int, after: int | None, subscriber: Subscriber, send: Send, gone: "asyncio.Future[None]"
-    ) -> None:
+    async def _talk(self, ticket: int, after: int | None, subscriber: Subscriber, line: Line) -> None:
         if self.runner.full():
-            await _close(send, _TRY_LATER, "busy")
+            await line.close(TRY_LATER, "busy")
             return
         past = await self.runner.ask(lambda views, now_ms: messages.story(views, ticket, after, now_ms))
         if isinstance(past, Refusal):
-            await _close(send, _NO_SUCH_TICKET, "no such ticket")
+            await line.close(NO_SUCH_TICKET, "no such ticket")
             return
         if isinstance(past, messages.TooOld):
-            await _close(send, _TOO_OLD, f"kept from {past.oldest} on")
+            await line.close(TOO_OLD, f"kept from {past.oldest} on")
             return
         if isinstance(past, Unavailable):
-            await _close(send, _TRY_LATER, "the journal cannot be read")
+            await line.close(TRY_LATER, "the journal cannot be read")
             return
-        heartbeat = CommandOrder(lambda _: cmd.Heartbeat(numbers([ticket])), None, None)
-        self.runner.put(heartbeat)
+        self.runner.put(CommandOrder(lambda _: cmd.Heartbeat(numbers([ticket])), None, None))
         told = past.last
         for message in past.told:
-            if await _tell(send, message, gone):
-                return
+            await line.tell(message)
         if past.over:
-            await _close(send, 1000, "the story is over")
+            await line.close(STORY_OVER, "the story is over")
             return
+        if not past.told:
+            await line.still_here()
         while True:
-            if subscriber.overflowed:
-                raise _Overflow
-            fresh = await _next(subscriber, gone)
-            if fresh is _GONE:
-                return
+            try:
+                async with asyncio.timeout(line.idle_s):
+                    fresh = await subscriber.outbox.get()
+            except TimeoutError:
+                await line.still_here()
+                continue
             if fresh is None:
-                await _close(send, _GOING_AWAY, "the server stops; come back with after=")
+                await line.close(GOING_AWAY, "the server stops; come back with after=")
                 return
             if fresh.sequence > told:
                 told = fresh.sequence
-                if await _tell(send, fresh, gone):
+                await line.tell(fresh)
+                if fresh.terminal:
+                    await line.close(STORY_OVER, "the story is over")
                     return
 
 
-_GONE: Any = object()
+class _Socket:
+    """A WebSocket as a line. The server's own pings keep it open, and find out that nobody is there."""
+
+    idle_s: float | None = None
+
+    def __init__(self, receive: Receive, send: Send) -> None:
+        self._receive, self._send = receive, send
+
+    async def tell(self, message: messages.Told) -> None:
+        await self._send({"type": "websocket.send", "text": message.text})
+
+    async def still_here(self) -> None:
+        pass
+
+    async def close(self, code: int, reason: str) -> None:
+        with contextlib.suppress(Exception):  # the client may have left already
+            await self._send({"type": "websocket.close", "code": code, "reason": reason})
+
+    async def until_gone(self) -> bool:
+        for _ in range(_INBOUND_MOST + 1):
+            if (await self._receive())["type"] == "websocket.disconnect":
+                return True
+        return False
 
 
-async def _next(subscriber: Subscriber, gone: "asyncio.Future[None]") -> Any:
-    """The next message for a socket, or _GONE when its client left."""
-    getting = asyncio.ensure_future(subscriber.outbox.get())
-    await asyncio.wait((getting, gone), return_when=asyncio.FIRST_COMPLETED)
-    if getting.done():
-        return getting.result()
-    getting.cancel()
-    return _GONE
+async def _cut(talking: "asyncio.Future[None]") -> None:
+    """End a talk wherever it is."""
+    talking.cancel()
+    with contextlib.suppress(asyncio.CancelledError, Exception):
+        await talking
 
 
-async def _tell(send: Send, message: messages.Told, gone: "asyncio.Future[None]") -> bool:
-    """Send a message; True when nothing follows it."""
-    if gone.done():
-        return True
-    await send({"type": "websocket.send", "text": message.text})
-    if message.terminal:
-        await _close(send, 1000, "the story is over")
-    return message.terminal
-
-
-async def _close(send: Send, code: int, reason: str) -> None:
-    with contextlib.suppress(Exception):  # the client may have left already
-        await send({"type": "websocket.close", "code": code, "reason": reason})
+async def _last_words(line: Line, code: int, reason: str) -> None:
+    """Close a line whose client may not read."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_LAST_WORDS_S):
+            await line.close(code, reason)
 
 
 async def turn_away(code: int, reason: str, receive: Receive, send: Send) -> None:
     """Close a socket that may not come in: after the handshake, so that the client hears why."""
     await receive()  # websocket.connect
     await send({"type": "websocket.accept"})
-    await _close(send, code, reason)
-
-
-async def _until_gone(receive: Receive) -> None:
-    """Read and ignore whatever a client sends until it leaves."""
-    while (await receive())["type"] != "websocket.disconnect":
-        pass
+    await _Socket(receive, send).close(code, reason)
 
 
 def _after(query: bytes) -> int | None:
-    """The `after` of a query string; None = not given, or 0: all that is kept; -1 = nonsense."""
+    """The `after` of a query string, as `sequence_of` reads it."""
     values = parse_qs(query.decode("latin-1"), keep_blank_values=True).get("after")
-    if values is None:
-        return None
-    text = values[-1]
+    return None if values is None else sequence_of(values[-1])
+
+
+def sequence_of(text: str) -> int | None:
+    """A sequence to go on after; None = 0: all that is kept; -1 = nonsense."""
     return (int(text) or None) if text.isascii() and text.isdigit() and len(text) <= 18 else -1

@@ -52,6 +52,7 @@ class WireReasons(Enum):
     RATING_NOT_YOURS = (403, "A player does not say its own rating")
     NOT_FOUND = (404, "There is nothing at this path")
     METHOD_NOT_ALLOWED = (405, "This path knows other methods")
+    TOO_OLD = (410, "What came right after this sequence is no longer kept")
     TOO_LARGE = (413, "The request is too large")
     BAD_PLAYER_ID = (422, "A player's id cannot be used")
     BAD_ATTRIBUTES = (422, "The attributes cannot be used")
