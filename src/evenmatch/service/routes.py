@@ -34,6 +34,7 @@ from .result_bodies import CorrectionBody, ResultBody, SeasonBody
 from .routes_operators import operator_routes
 from .routes_play import play_routes
 from .routes_results import result_routes
+from .routes_why import why_routes
 from .runner import Runner
 from .sockets import Hub
 from .views import MatchView, QueueView
@@ -325,6 +326,7 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
             *operator_routes(runner),
             *play_routes(runner),
             *result_routes(runner),
+            *why_routes(runner),
         ],
         before_request=_granted_only,
         exception_handlers={HTTPException: _http_problem, Exception: _our_mistake},
