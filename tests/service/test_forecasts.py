@@ -164,7 +164,7 @@ def test_a_restart_that_reads_a_part_only_counts_nobody_who_joined_before_it(mon
     for _ in range(500):
         traffic.second(0.7, 60.0)
     before = traffic.forecast()
-    monkeypatch.setattr(waits, "KEPT", 120)
+    monkeypatch.setattr(waits, "READ", 120)
     anew = Forecasts()
     anew.rebuild(traffic.engine.state, traffic.journal)
     known = anew.gather(traffic.engine.state.queues["skill"], traffic.now_ms)
@@ -197,6 +197,32 @@ def test_regions_and_parties_are_told_apart_where_enough_are_known() -> None:
     assert mixed == (5_000.0, 50_000.0)
     assert (basis.same_region, basis.same_party) == (False, False)
     assert estimate(known, Asked(party=1))[1].same_party
+
+
+def test_regions_and_ratings_of_sides_are_read_from_state_and_read_table() -> None:
+    spec = config.parse('[queues.skill]\nmatcher = { name = "ladder" }\nticket = { heartbeat_s = 1e5 }', "a")[0]
+    traffic = Traffic(spec, 1, keep_ms=1_000)
+
+    def member(player: int, **sides: float) -> Member:
+        facts = {f"ratings.{side}": rating for side, rating in sides.items()}
+        return Member(player, facts=facts, traits={"region": "north"} if player == 1 else {})
+
+    parties = (member(1, bw=1400.0, sc2=1600.0), member(2, sc2=1500.0), member(3, sc2=2500.0))
+    traffic.do(cmd.JoinMany("skill", tuple(TicketRequest((one,)) for one in parties)))
+
+    def known(source: Forecasts) -> list[tuple[float, ...]]:
+        found = source.gather(traffic.engine.state.queues["skill"], traffic.now_ms).waits
+        return sorted(zip(found.rating.tolist(), found.region.tolist(), found.matched.tolist(), strict=True))
+
+    assert known(traffic.forecasts) == [(1500.0, -1.0, 0.0), (1500.0, 0.0, 0.0), (2500.0, -1.0, 0.0)]
+    for _ in range(5):
+        traffic.second(0.0)
+    matched = [(1500.0, -1.0, 1.0), (1500.0, 0.0, 1.0), (2500.0, -1.0, 0.0)]
+    assert known(traffic.forecasts) == matched
+    assert len(traffic.journal.recent_tickets(9)) == 2
+    anew = Forecasts()
+    anew.rebuild(traffic.engine.state, traffic.journal)
+    assert known(anew) == matched
 
 
 def test_very_many_at_once_stand_for_each_other() -> None:

@@ -86,10 +86,10 @@ class ForecastView(msgspec.Struct, frozen=True):
     p50_s: float | None
     """null = unknown"""
     p90_s: float | None
-    unknown: str | None
-    """Why something is not known."""
     basis: BasisView
     coverage: CoverageView
+    unknown: str | None = None
+    """Why something is not known."""
 
 
 class Gathered(msgspec.Struct, frozen=True, eq=False):
@@ -153,23 +153,26 @@ class Forecasts:
     def committed(self, state: State, events: Iterable[ev.Event], now_ms: int) -> None:
         """Take note of what has happened. Never raises: what is durable must not seem to have failed."""
         try:
-            for event in events:
-                self._note(state, event, now_ms)
+            self._note(state, events, now_ms)
         except Exception:
             log.exception("a forecast's memory failed; nothing else did")
 
-    def _note(self, state: State, event: ev.Event, now_ms: int) -> None:
-        match event:
-            case ev.WaveFinished(deadline_ms=0, confirm_ms=0):
-                self._ended(state, event.queue, event.roster[event.roster >= 0], now_ms, True)
-            case ev.MatchMade():
-                self._ended(state, event.queue, event.ticket, now_ms, True)
-            case ev.TicketsGone():
-                self._ended(state, event.queue, event.ticket, now_ms, False)
-            case ev.ProposalsFailed():
-                self._ended(state, event.queue, event.blamed, now_ms, False)
-            case ev.TicketsJoined():
-                self._joined(state.queues[event.queue], event, now_ms)
+    def _note(self, state: State, events: Iterable[ev.Event], now_ms: int) -> None:
+        ended: dict[tuple[str, bool], list[Array]] = {}
+        for event in events:
+            match event:
+                case ev.WaveFinished(deadline_ms=0, confirm_ms=0):
+                    ended.setdefault((event.queue, True), []).append(event.roster[event.roster >= 0])
+                case ev.MatchMade():
+                    ended.setdefault((event.queue, True), []).append(event.ticket)
+                case ev.TicketsGone():
+                    ended.setdefault((event.queue, False), []).append(event.ticket)
+                case ev.ProposalsFailed():
+                    ended.setdefault((event.queue, False), []).append(event.blamed)
+                case ev.TicketsJoined():
+                    self._joined(state.queues[event.queue], event, now_ms)
+        for (queue, matched), tickets in ended.items():
+            self._ended(state, queue, np.concatenate(tickets), now_ms, matched)
 
     def memory(self, queue: str) -> Memory:
         """What is known of a queue."""
@@ -275,4 +278,4 @@ def view_of(queue: str, known: Gathered, asked: Asked, coverage: CoverageView) -
     """A forecast for people; takes a few passes over what is known."""
     told, basis, unknown = estimate(known, asked)
     half, most = (None if value is None else round(value / 1000, 3) for value in told)
-    return ForecastView(queue, half, most, unknown, basis, coverage)
+    return ForecastView(queue, half, most, basis, coverage, unknown)

@@ -66,7 +66,6 @@ _FORECAST: Final[dict[str, Any]] = {
         "queue": "duel",
         "p50_s": 6.4,
         "p90_s": 21.0,
-        "unknown": None,
         "basis": {
             "matched": 200,
             "unmatched": 17,

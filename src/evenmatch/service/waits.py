@@ -20,6 +20,8 @@ from evenmatch.storage.protocol import Journal
 
 KEPT: Final = 8_192
 """Ended waits that are remembered a queue."""
+READ: Final = 4_096
+"""Tickets that are read back at a start."""
 AT_ONCE: Final = 1_024
 """Of more that end at once a part is noted."""
 WAITING_MOST: Final = 4_096
@@ -69,15 +71,16 @@ class Memory:
     def note(self, waits: Waits) -> None:
         """Waits have ended."""
         for at in range(0, len(waits), KEPT):
-            self._note(np.stack([getattr(waits, name)[at : at + KEPT] for name in _NUMBERS]))
+            self._note([getattr(waits, name)[at : at + KEPT] for name in _NUMBERS])
 
-    def _note(self, columns: Array) -> None:
-        places = (self._count + np.arange(columns.shape[1])) % KEPT
-        dropped = self._kept[:, places[places < self._count]]
-        if dropped.size:
-            self.since_ms = max(self.since_ms, float((dropped[0] + dropped[1]).max()))
-        self._kept[:, places] = columns
-        self._count += columns.shape[1]
+    def _note(self, columns: list[Array]) -> None:
+        places = (self._count + np.arange(len(columns[0]))) % KEPT
+        if self._count + len(places) > KEPT:
+            dropped = places[places < self._count]
+            self.since_ms = max(self.since_ms, float((self._kept[0, dropped] + self._kept[1, dropped]).max()))
+        for kept, column in zip(self._kept, columns, strict=True):
+            kept[places] = column
+        self._count += len(places)
 
     def ended(self) -> Waits:
         """All that are remembered, in no order."""
@@ -122,12 +125,16 @@ def rating_facts(queue: QueueState) -> list[str]:
 def _ratings(queue: QueueState, slots: Array) -> Array:
     if not len(slots):
         return np.empty(0)
-    rows = queue.player_rows(slots)
-    given = np.stack([getattr(queue.players, name)[rows] for name in rating_facts(queue)])
-    known = ~np.isnan(given)
-    count = known.sum(axis=0)
-    each = np.where(count, np.where(known, given, 0.0).sum(axis=0) / np.maximum(count, 1), RATING_DEFAULT)
+    rows, facts = queue.player_rows(slots), rating_facts(queue)
+    each: Array = getattr(queue.players, facts[0])[rows]
+    if len(facts) > 1:
+        given = np.stack([getattr(queue.players, name)[rows] for name in facts])
+        count = (~np.isnan(given)).sum(axis=0)
+        each = np.where(count, np.nansum(given, axis=0) / np.maximum(count, 1), np.nan)
+    each = np.where(np.isnan(each), RATING_DEFAULT, each)
     size = queue.tickets.size[slots].astype(np.int64)
+    if len(rows) == len(slots):
+        return each
     first = np.concatenate(([0], np.cumsum(size)[:-1]))
     means: Array = np.add.reduceat(each, first) / size
     return means
@@ -159,7 +166,7 @@ def remembered(queues: dict[str, QueueState], journal: Journal, now_ms: int) -> 
             (np.flatnonzero(np.isin(status, _GONE)), False),
         ):
             found[name].append(waits_of(queue, memories[name], slots, now_ms, matched, KEPT // 2))
-    records = journal.recent_tickets(KEPT)
+    records = journal.recent_tickets(READ)
     told: dict[str, list[tuple[float, ...]]] = {name: [] for name in queues}
     facts = {name: rating_facts(queue) for name, queue in queues.items()}
     for _, record in records:
@@ -168,7 +175,7 @@ def remembered(queues: dict[str, QueueState], journal: Journal, now_ms: int) -> 
             told[name].append(_of_record(record, memories[name], facts[name]))
     for name, rows in told.items():
         found[name].append(Waits(*np.array(rows, np.float64).reshape(-1, len(_NUMBERS)).T))
-    if len(records) == KEPT:
+    if len(records) == READ:
         oldest_ms = min(float(record["joined_ms"]) for _, record in records)
         for memory in memories.values():
             memory.joined_least_ms = oldest_ms
