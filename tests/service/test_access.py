@@ -66,6 +66,8 @@ CASES: list[Case] = [
     ("GET", "/v1/matches/{match}", None, "ann", "rboi"),
     ("POST", "/v1/matches/{match}/end", None, "ann", "bo"),
     ("GET", "/v1/audit", None, "ann", "o"),
+    ("GET", "/v1/tickets/{ticket}/why", None, "fay", "rboi"),
+    ("GET", "/v1/queues/{queue}/forecast", None, "ann", "rbois"),
     ("POST", "/v1/matches/{match}/result", {"teams": [{"rank": 1}, {"rank": 2}]}, "ann", "bo"),
     ("GET", "/v1/matches/{match}/result", None, "ann", "rboi"),
     ("PUT", "/v1/matches/{match}/result", {"teams": [{"rank": 2}, {"rank": 1}]}, "ann", "o"),

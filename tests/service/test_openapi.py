@@ -27,6 +27,8 @@ PATHS = {
     ("get", "/v1/matches/{match}"),
     ("post", "/v1/matches/{match}/end"),
     ("get", "/v1/audit"),
+    ("get", "/v1/tickets/{ticket}/why"),
+    ("get", "/v1/queues/{queue}/forecast"),
     ("patch", "/v1/tickets/{ticket}"),
     ("post", "/v1/tickets/{ticket}/cancel"),
     ("post", "/v1/matches/{match}/started"),

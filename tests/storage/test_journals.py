@@ -151,6 +151,7 @@ class JournalMachine(RuleBasedStateMachine):
         self.both(lambda journal: journal.attributes_of(number))
         self.both(lambda journal: journal.finished_ticket(number))
         self.both(lambda journal: journal.finished_match(number))
+        self.both(lambda journal: journal.recent_tickets(number))
 
     @rule()
     def ends(self) -> None:

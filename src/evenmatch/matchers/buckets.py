@@ -43,6 +43,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenmatch.domain.arrays import Array
+from evenmatch.domain.explanation import Explanation
 from evenmatch.domain.match import Plan, Reason
 from evenmatch.domain.queue import SECONDS_MAX, Format, milliseconds
 from evenmatch.domain.snapshot import Snapshot
@@ -50,6 +51,7 @@ from evenmatch.domain.table import Table
 from evenmatch.domain.ticket import FACT_MAX, RATING_DEFAULT
 from evenmatch.errors import MatcherError
 from evenmatch.matchers.contract import plan_from_matches, require_seatable
+from evenmatch.matchers.explaining import near_at, nearest_of, of_pairs
 from evenmatch.matchers.parameters import choice, number, whole_number
 from evenmatch.numerics.bucket_columns import standing
 from evenmatch.numerics.exact_steps import floors, rounded, shares
@@ -124,6 +126,40 @@ class Buckets:
             trace=account(snapshot.ticket[order], places, bucket, np.minimum(grown, limit)) if trace else (),
         )
 
+    def explain(self, snapshot: Snapshot, row: int) -> Explanation:
+        """Whom a row may take, or who may take it: now, or when ranges have grown."""
+        snapshot = require_seatable(self, snapshot)
+        bucket, grown, limit = self._columns(snapshot, np.arange(len(snapshot)))
+        reach = np.minimum(grown, limit)
+        ways = _ways(bucket, row, self.look)
+        distance = np.abs(bucket - bucket[row])
+        needed = _needed(self.reciprocity, distance, int(limit.max()))
+        wait, growth_ms = snapshot.waited_ms, milliseconds(self.growth_s)
+        reached, taken = np.zeros(len(bucket), bool), np.zeros(len(bucket), bool)
+        after_ms = np.full(len(bucket), np.inf)
+        rows, everybody = np.full(len(bucket), row), np.arange(len(bucket))
+        for may, seeker, other in ((ways[0], rows, everybody), (ways[1], everybody, rows)):
+            near = may & (distance <= reach[seeker])
+            reached |= near
+            taken |= near & (reach[other] >= needed)
+            ever = may & (distance <= limit[seeker]) & (needed <= limit[other])
+            moment = np.maximum(distance * growth_ms - wait[seeker], needed * growth_ms - wait[other])
+            after_ms = np.where(ever, np.minimum(after_ms, np.maximum(moment, 0)), after_ms)
+        others = everybody != row
+        apart = np.where(others, distance.astype(np.float64), np.inf)
+        after_ms[row] = np.inf
+        nearest = nearest_of(apart, "buckets", taken, after_ms)
+        soonest = None
+        unlock = f"a ticket within {int(limit[row])} buckets of its own, {int(bucket[row])}"
+        if np.isfinite(after_ms).any():
+            soonest = near_at(int(np.lexsort((apart, after_ms))[0]), apart, "buckets", taken, after_ms)
+            unlock = "" if soonest.acceptable else f"a range of {soonest.distance:g} buckets"
+        rules = [
+            ("range", f"neither has the other in range; its own is {int(reach[row])} buckets now", ~reached),
+            ("reciprocity", "it is in range, but the other's range reaches back too little", reached & ~taken),
+        ]
+        return of_pairs(snapshot, row, rules, nearest=nearest, soonest=soonest, unlock=unlock if others.any() else None)
+
     def next_change_ms(self, snapshot: Snapshot) -> int | None:
         """The moment when a ticket may newly take another, if nobody comes or goes; None = never.
 
@@ -178,6 +214,21 @@ def account(ticket: Array, places: Array, bucket: Array, reach: Array) -> tuple[
             ticket[places].tolist(), bucket[places].tolist(), reach[places].tolist(), strict=True
         )
     )
+
+
+def _ways(bucket: Array, row: int, look: str) -> tuple[Array, Array]:
+    """bool[n] each: whom a row may seek, and who may seek it, by which bucket is the higher."""
+    above, below = bucket >= bucket[row], bucket <= bucket[row]
+    if look == "both":
+        return above | below, above | below
+    return (below, above) if look == "below" else (above, below)
+
+
+def _needed(reciprocity: float, distance: Array, most: int) -> Array:
+    """int64[n]: the least range of the other at each distance; beyond the widest range there is it does not matter."""
+    table = ranges_needed(_exactly(reciprocity), most)
+    found: Array = table[np.minimum(distance, most)]
+    return found
 
 
 def bucket_of(rating: ArrayLike, bucket: str | float = "round") -> Array:

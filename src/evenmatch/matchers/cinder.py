@@ -40,12 +40,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenmatch.domain.arrays import Array
+from evenmatch.domain.explanation import Explanation
 from evenmatch.domain.match import Plan, Reason
 from evenmatch.domain.queue import Format
 from evenmatch.domain.snapshot import Snapshot
 from evenmatch.domain.table import Table
 from evenmatch.errors import MatcherError
 from evenmatch.matchers.contract import require_seatable
+from evenmatch.matchers.explaining import nearest_of, of_pairs
 from evenmatch.matchers.parameters import choice, number, whole_number
 from evenmatch.numerics import skill_buckets, wasserstein
 from evenmatch.numerics.lobby_pairs import best_pairs, first_pairs
@@ -127,6 +129,29 @@ class Cinder:
             match_details=told,
             trace=account(snapshot.ticket[rosters], told) if trace else (),
         )
+
+    def explain(self, snapshot: Snapshot, row: int) -> Explanation:
+        """Which lobbies overlap enough and are close enough; time changes nothing."""
+        snapshot = require_seatable(self, snapshot)
+        count = len(snapshot)
+        low, high, buckets, _ = self.lobbies(snapshot, np.arange(count))
+        divisor = snapshot.format.size if self.normalize == "mean" else 1
+        alike = similarities(np.full(count, low[row]), np.full(count, high[row]), low, high)
+        apart = np.abs(buckets.astype(np.int64) - buckets[row]).sum(axis=1)
+        little, far = alike < self.overlap_min, apart > gap_most(self.sanction_max, divisor)
+        others = np.arange(count) != row
+        score = np.where(others & ~little, apart / divisor, np.inf)
+        nearest = nearest_of(score, "sanction score", ~(little | far))
+        unlock: str | None = None
+        if others.any():
+            found = bool((others & ~little & ~far).any())
+            wanted = f"an overlap of {self.overlap_min:g} or more and a sanction score of {self.sanction_max:g} or less"
+            unlock = "" if found else f"a lobby with {wanted}"
+        rules = [
+            ("overlap", f"the usual ranges overlap by less than {self.overlap_min:g}", little),
+            ("sanction", f"the sanction score is above {self.sanction_max:g}", far),
+        ]
+        return of_pairs(snapshot, row, rules, nearest=nearest, soonest=nearest, unlock=unlock)
 
     def lobbies(self, snapshot: Snapshot, order: Array) -> Lobbies:
         """What the two stages need to know of each lobby, in this order of rows."""

@@ -37,6 +37,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenmatch.domain.arrays import Array
+from evenmatch.domain.explanation import Explanation
 from evenmatch.domain.match import Plan, Reason
 from evenmatch.domain.queue import TEAM_SIZE_MAX, Format
 from evenmatch.domain.snapshot import Snapshot
@@ -44,6 +45,7 @@ from evenmatch.domain.table import Choice, Table
 from evenmatch.domain.ticket import FACT_MAX
 from evenmatch.errors import MatcherError
 from evenmatch.matchers.contract import require_seatable
+from evenmatch.matchers.explaining import nearest_of, of_pairs, players_missing
 from evenmatch.matchers.parameters import number, whole_number
 from evenmatch.numerics import greedy_clique
 from evenmatch.numerics.tier_places import WAIT_MS_MAX, by_tier, by_wait
@@ -117,6 +119,22 @@ class Epgc:
             match_details=Table({"tier": Choice(tiers, tier_names(self.boundaries)), "weight": weights}),
             trace=tuple(steps),
         )
+
+    def explain(self, snapshot: Snapshot, row: int) -> Explanation:
+        """Who is of a row's tier, and how many its lobby lacks; time brings nobody into another tier."""
+        snapshot = require_seatable(self, snapshot)
+        rows, _, _, edges = _tiers(snapshot, self.boundaries)
+        tier = np.empty(len(snapshot), np.int64)
+        tier[rows] = np.repeat(np.arange(len(edges) - 1), np.diff(edges))
+        name = tier_names(self.boundaries)[int(tier[row])]
+        other = tier != tier[row]
+        ping = snapshot.facts["ping_ms"]
+        apart = np.where(other, np.inf, np.abs(ping - ping[row]))
+        apart[row] = np.inf
+        nearest = nearest_of(apart, "ms of ping", ~other)
+        missing = players_missing(snapshot, int(np.count_nonzero(~other)), f" of tier {name}")
+        rules = [("tier", f"it is of another tier than {name}", other)]
+        return of_pairs(snapshot, row, rules, nearest=nearest, soonest=nearest, unlock=missing or "")
 
     def _account(
         self, tickets: Array, ping: Array, wait: Array, edges: Array, tiers: Array, lobbies: Array

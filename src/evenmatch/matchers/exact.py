@@ -17,10 +17,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from evenmatch.domain.arrays import Array
+from evenmatch.domain.explanation import Explanation
 from evenmatch.domain.match import Plan, Reason
 from evenmatch.domain.snapshot import Snapshot
 from evenmatch.matchers.contract import with_format
 from evenmatch.matchers.parameters import whole_number
+from evenmatch.matchers.party_fits import explain_parties
 from evenmatch.numerics.best_plan import best_plan
 from evenmatch.numerics.quality import rating_totals
 
@@ -77,6 +79,14 @@ class Exact:
             details={"bound": float(cost.sum()), "optimality_gap": 0.0},
             trace=account(snapshot.ticket[rows], seated.sum(axis=1), cost) if trace else (),
         )
+
+    def explain(self, snapshot: Snapshot, row: int) -> Explanation:
+        """Who could be in a match with a row, and what is missing for one."""
+        snapshot = with_format(self, snapshot)
+        order = snapshot.canonical_order()
+        beyond = np.zeros(len(snapshot), bool)
+        beyond[order[snapshot.size[order] <= snapshot.format.size][self.pool_max :]] = True
+        return explain_parties(snapshot, row, beyond)
 
 
 def account(tickets: Array, per_match: Array, cost: Array) -> tuple[dict[str, Any], ...]:

@@ -37,11 +37,13 @@ from typing import Any, ClassVar, Final
 import numpy as np
 
 from evenmatch.domain.arrays import Array
+from evenmatch.domain.explanation import Explanation
 from evenmatch.domain.match import Plan, Reason
 from evenmatch.domain.queue import Format
 from evenmatch.domain.snapshot import Snapshot
 from evenmatch.matchers.contract import plan_from_matches, with_format
 from evenmatch.matchers.fitting import Filling, Fitter
+from evenmatch.matchers.party_fits import explain_parties
 
 __all__ = ["FirstCome"]
 
@@ -84,6 +86,10 @@ class FirstCome:
             details=details,
             trace=account(snapshot.ticket[rows], tickets) if trace else (),
         )
+
+    def explain(self, snapshot: Snapshot, row: int) -> Explanation:
+        """Who could be in a match with a row, and what is missing for one."""
+        return explain_parties(with_format(self, snapshot), row)
 
 
 def reasons_left(snapshot: Snapshot, seated: Array) -> Array:

@@ -34,6 +34,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 import numpy as np
 
 from evenmatch.domain.arrays import Array
+from evenmatch.domain.explanation import Explanation
 from evenmatch.domain.match import Plan, Reason
 from evenmatch.domain.queue import Format
 from evenmatch.domain.snapshot import Snapshot
@@ -42,6 +43,7 @@ from evenmatch.errors import MatcherError
 from evenmatch.matchers.contract import require_seatable
 from evenmatch.matchers.ladder_account import Account
 from evenmatch.matchers.ladder_creation import NO_SERVERS, Venues, channel, create_matches, venues
+from evenmatch.matchers.ladder_explained import Asked, explain_ladder
 from evenmatch.matchers.ladder_optimal import best_pairs
 from evenmatch.matchers.ladder_parameters import (
     judge_population_scales,
@@ -263,6 +265,15 @@ class Ladder:
             match_details=account.match_details,
             trace=account.trace,
         )
+
+    def explain(self, snapshot: Snapshot, row: int) -> Explanation:
+        """Who is on the other side, within the window, and when windows will be wide enough."""
+        snapshot = require_seatable(self, snapshot)
+        wave = self._wave(snapshot)
+        columns = wave.order, wave.first, wave.second, wave.misses, wave.window, float(wave.growth[1])
+        sides = self.sides[0], self.sides[1]
+        asked = Asked(*columns, sides, self._window_of, self.balance_threshold, self.solver == "optimal")
+        return explain_ladder(asked, snapshot, row)
 
     @property
     def _window_of(self) -> str:

@@ -32,11 +32,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenmatch.domain.arrays import Array
+from evenmatch.domain.explanation import Explanation
 from evenmatch.domain.match import Plan
 from evenmatch.domain.queue import Format
 from evenmatch.domain.snapshot import Snapshot
 from evenmatch.matchers.association import Declared, kept, required, words
-from evenmatch.matchers.sessions import assigned, format_refusal, judge_parameters, judged_weights, plan_sessions
+from evenmatch.matchers.sessions import (
+    assigned,
+    explain_session,
+    format_refusal,
+    judge_parameters,
+    judged_weights,
+    plan_sessions,
+)
 from evenmatch.numerics.few_leaders import FEW, few_broken, few_costs, seat_few
 from evenmatch.numerics.profiles import Profiles
 from evenmatch.numerics.transport import Problem, certificate_broken, matrix_problem, profile_problem, solve
@@ -81,6 +89,10 @@ class Lom:
     def plan(self, snapshot: Snapshot, *, seed: int = 0, trace: bool = False) -> Plan:
         """The sessions in the order of their leaders; members in canonical order."""
         return plan_sessions(self, snapshot, flow_by_profile, seed=seed, trace=trace, proven=True)
+
+    def explain(self, snapshot: Snapshot, row: int) -> Explanation:
+        """Who is near to a row, and how many players its session lacks."""
+        return explain_session(self, snapshot, row)
 
 
 def assign(weights: ArrayLike, session_size: int) -> tuple[Array, float]:

@@ -13,11 +13,19 @@ from typing import ClassVar
 from numpy.typing import ArrayLike
 
 from evenmatch.domain.arrays import Array
+from evenmatch.domain.explanation import Explanation
 from evenmatch.domain.match import Plan
 from evenmatch.domain.queue import Format
 from evenmatch.domain.snapshot import Snapshot
 from evenmatch.matchers.association import Declared, kept, required, words
-from evenmatch.matchers.sessions import assigned, format_refusal, judge_parameters, judged_weights, plan_sessions
+from evenmatch.matchers.sessions import (
+    assigned,
+    explain_session,
+    format_refusal,
+    judge_parameters,
+    judged_weights,
+    plan_sessions,
+)
 from evenmatch.numerics.greedy_sessions import members_pick_by_matrix, members_pick_by_profile
 
 __all__ = ["M2l", "assign"]
@@ -58,6 +66,10 @@ class M2l:
     def plan(self, snapshot: Snapshot, *, seed: int = 0, trace: bool = False) -> Plan:
         """The sessions in the order of their leaders; members in order of picking, which is canonical."""
         return plan_sessions(self, snapshot, members_pick_by_profile, seed=seed, trace=trace)
+
+    def explain(self, snapshot: Snapshot, row: int) -> Explanation:
+        """Who is near to a row, and how many players its session lacks."""
+        return explain_session(self, snapshot, row)
 
 
 def assign(weights: ArrayLike, session_size: int) -> tuple[Array, float]:

@@ -14,11 +14,19 @@ from typing import ClassVar, Final
 from numpy.typing import ArrayLike
 
 from evenmatch.domain.arrays import Array
+from evenmatch.domain.explanation import Explanation
 from evenmatch.domain.match import Plan
 from evenmatch.domain.queue import Format
 from evenmatch.domain.snapshot import Snapshot
 from evenmatch.matchers.association import Declared, kept, required, words
-from evenmatch.matchers.sessions import assigned, format_refusal, judge_parameters, judged_weights, plan_sessions
+from evenmatch.matchers.sessions import (
+    assigned,
+    explain_session,
+    format_refusal,
+    judge_parameters,
+    judged_weights,
+    plan_sessions,
+)
 from evenmatch.numerics.profiles import Profiles
 from evenmatch.numerics.seeds import generator
 
@@ -63,6 +71,10 @@ class Random:
     def plan(self, snapshot: Snapshot, *, seed: int = 0, trace: bool = False) -> Plan:
         """The sessions in the order of their leaders; members in the order in which they were drawn."""
         return plan_sessions(self, snapshot, partial(dealt_by_seed, seed=seed), seed=seed, trace=trace)
+
+    def explain(self, snapshot: Snapshot, row: int) -> Explanation:
+        """Who is near to a row, and how many players its session lacks."""
+        return explain_session(self, snapshot, row)
 
 
 def assign(weights: ArrayLike, session_size: int, seed: int = 0) -> tuple[Array, float]:

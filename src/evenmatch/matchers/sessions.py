@@ -24,6 +24,7 @@ from typing import Any, ClassVar, Final, Protocol, TypeAlias
 import numpy as np
 
 from evenmatch.domain.arrays import Array
+from evenmatch.domain.explanation import Explanation
 from evenmatch.domain.match import Plan, Reason
 from evenmatch.domain.queue import TEAM_SIZE_MAX, Format
 from evenmatch.domain.snapshot import Snapshot
@@ -31,6 +32,7 @@ from evenmatch.domain.table import Table
 from evenmatch.errors import MatcherError
 from evenmatch.matchers.association import Declared, declared_features, profiles_of
 from evenmatch.matchers.contract import plan_from_matches, require_seatable
+from evenmatch.matchers.explaining import nearest_of, of_pairs
 from evenmatch.matchers.parameters import choice, whole_number
 from evenmatch.numerics.profiles import Profiles, pair_weights
 from evenmatch.numerics.seeds import generator
@@ -38,6 +40,7 @@ from evenmatch.numerics.seeds import generator
 __all__ = [
     "Picks",
     "assigned",
+    "explain_session",
     "format_refusal",
     "judge_parameters",
     "judged_weights",
@@ -116,6 +119,17 @@ def plan_sessions(
         match_details=Table({"leader": snapshot.ticket[rows[:, 0]], "weight": cost}),
         trace=account(snapshot.ticket[rows].tolist(), each) if trace else (),
     )
+
+
+def explain_session(matcher: SessionMatcher, snapshot: Snapshot, row: int) -> Explanation:
+    """Who is near to a row, and how many players a session lacks: there is no rule between two players."""
+    snapshot = require_seatable(matcher, snapshot)
+    everybody = np.arange(len(snapshot))
+    weight = np.empty(len(snapshot))
+    pair_weights(*profiles_of(matcher.name, snapshot, matcher.features, everybody), everybody[[row]], everybody, weight)
+    weight[row] = np.inf
+    nearest = nearest_of(weight, "association weight", np.ones(len(snapshot), bool))
+    return of_pairs(snapshot, row, [], nearest=nearest, soonest=nearest)
 
 
 def account(tickets: list[list[int]], weights: list[list[float]]) -> tuple[dict[str, Any], ...]:

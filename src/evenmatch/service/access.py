@@ -138,6 +138,8 @@ RIGHTS: Final[dict[tuple[str, str], Right]] = {
     ("POST", "/v1/queues/{queue}/rollback"): Right(Least.OPERATOR),
     ("GET", "/v1/players/{player}/export"): Right(Least.OPERATOR),
     ("DELETE", "/v1/players/{player}"): Right(Least.OPERATOR),
+    ("GET", "/v1/tickets/{ticket}/why"): Right(Least.READER, Players.IN_TICKET),
+    ("GET", "/v1/queues/{queue}/forecast"): Right(Least.READER, Players.ANYTHING),
 }
 """Method (WS = a WebSocket) and path -> who may. A braced part stands for anything; a bond to a ticket, match or player
 goes by the first one."""

@@ -10,6 +10,7 @@ from evenmatch.core.state import State
 from evenmatch.domain import events as ev
 from evenmatch.numerics.predictions import Predictions
 
+from .forecasts import SHARES, Record
 from .play_metrics import PlayMetrics
 from .views import QueueView
 
@@ -31,6 +32,7 @@ class Metrics:
         self.refused_busy = 0
         self.results: dict[str, int] = {}
         self.log_loss: dict[str, float] = {}
+        self.forecasts: dict[str, Record] = {}
         self._commit_s = Histogram(
             "evenmatch_commit_seconds",
             "Time to make a group of events durable",
@@ -75,6 +77,12 @@ class Metrics:
                 ("tickets_waiting", "Tickets waiting now", ("queue",)),
                 ("oldest_wait_seconds", "Longest wait of a waiting ticket", ("queue",)),
                 ("prediction_log_loss", "Mean log-loss of a queue's predictions so far", ("queue",)),
+                (
+                    "forecast_coverage",
+                    "Share of the matched that waited no longer than told",
+                    ("queue", "quantile"),
+                ),
+                ("forecasts_settled", "Forecasts that the coverage is of", ("queue",)),
                 ("mailbox_depth", "Orders that wait for the engine", ()),
                 ("sockets_open", "WebSockets and streams of events open", ()),
                 ("ready", "1 when orders can be carried out", ()),
@@ -146,6 +154,11 @@ class Metrics:
             _set(self._counters["results_reported"].labels(queue), value)
         for queue, loss in list(self.log_loss.items()):
             self._gauges["prediction_log_loss"].labels(queue).set(loss)
+        for queue, record in list(self.forecasts.items()):
+            self._gauges["forecasts_settled"].labels(queue).set(len(record.hits[0]))
+            for (name, _), share in zip(SHARES, record.shares(), strict=True):
+                if share is not None:
+                    self._gauges["forecast_coverage"].labels(queue, name).set(share)
         for (method, status), value in self.requests.items():
             _set(self._counters["http_requests"].labels(method, str(status)), value)
         for view in queues:

@@ -36,6 +36,7 @@ from .routes_play import play_routes
 from .routes_results import result_routes
 from .routes_rules import rules_routes
 from .routes_streams import stream_routes
+from .routes_why import why_routes
 from .rules_handlers import RollbackBody
 from .runner import Runner
 from .sockets import Hub
@@ -332,6 +333,7 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
             *result_routes(runner),
             *rules_routes(runner),
             *stream_routes(hub),
+            *why_routes(runner),
         ],
         before_request=_granted_only,
         exception_handlers={HTTPException: _http_problem, Exception: _our_mistake},

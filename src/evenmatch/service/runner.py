@@ -39,6 +39,7 @@ from evenmatch.storage.protocol import Commit, Journal
 from . import messages
 from .clock import Clock
 from .directory import Directory
+from .forecasts import Forecasts
 from .group import FAILED, Group, side_by_side, unavailable
 from .mailbox import Order, Question, Reply
 from .metrics import Metrics
@@ -68,6 +69,8 @@ class Runner:
         self.journal = journal
         self.settings = settings
         self.metrics = Metrics()
+        self.forecasts = Forecasts()
+        self.metrics.forecasts = self.forecasts.records
         self.ready = False
         self.erasures = 0
         """Players erased so far: who remembers names by itself forgets them when it rises."""
@@ -176,6 +179,7 @@ class Runner:
         self.directory = Directory(self.journal)
         self.book = RatingBook(self.journal)
         self.metrics.predicted(self.book.predictions)
+        self.forecasts.rebuild(state, self.journal)
         self.views = Views(self.engine, self.journal, self.directory, self.book)
         behind_ms = state.now_ms - self._clock.now_ms()
         if behind_ms > 0:
@@ -258,6 +262,7 @@ class Runner:
             )
         )
         self.metrics.committed(events, time.perf_counter() - started, self.engine.state)
+        self.forecasts.committed(self.engine.state, events, now_ms)
         if entries is not None:
             self.metrics.predicted(self.book.predictions)
         self._debt += len(events) + sum(

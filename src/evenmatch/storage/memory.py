@@ -163,6 +163,10 @@ class MemoryJournal:
         """The record of a ticket that has left the state."""
         return self.store.tickets.get(ticket)
 
+    def recent_tickets(self, limit: int) -> list[tuple[int, dict[str, Any]]]:
+        """Those of the tickets that have left the state which joined last, newest first."""
+        return [(number, self.store.tickets[number]) for number in sorted(self.store.tickets, reverse=True)[:limit]]
+
     def finished_match(self, match: int) -> dict[str, Any] | None:
         """The record of a match that has left the state."""
         return self.store.matches.get(match)

@@ -117,6 +117,9 @@ class Journal(Protocol):
     def finished_ticket(self, ticket: int) -> dict[str, Any] | None:
         """The record of a ticket that has left the state."""
 
+    def recent_tickets(self, limit: int) -> list[tuple[int, dict[str, Any]]]:
+        """Those of the tickets that have left the state which joined last, newest first."""
+
     def finished_match(self, match: int) -> dict[str, Any] | None:
         """The record of a match that has left the state."""
 

@@ -287,6 +287,14 @@ class SqliteJournal:
         """The record of a ticket that has left the state."""
         return self._record("SELECT body FROM tickets WHERE ticket = ?", ticket)
 
+    def recent_tickets(self, limit: int) -> list[tuple[int, dict[str, Any]]]:
+        """Those of the tickets that have left the state which joined last, newest first."""
+        with said_clearly(self.path):
+            rows = self._db.execute(
+                "SELECT ticket, body FROM tickets ORDER BY ticket DESC LIMIT ?", (limit,)
+            ).fetchall()
+        return [(number, self._decoded(body)) for number, body in rows]
+
     def finished_match(self, match: int) -> dict[str, Any] | None:
         """The record of a match that has left the state."""
         return self._record("SELECT body FROM matches WHERE match = ?", match)
@@ -306,8 +314,11 @@ class SqliteJournal:
     def _record(self, sql: str, number: int) -> dict[str, Any] | None:
         with said_clearly(self.path):
             row = self._db.execute(sql, (number,)).fetchone()
+        return None if row is None else self._decoded(row[0])
+
+    def _decoded(self, body: Any) -> dict[str, Any]:
         try:
-            return None if row is None else msgspec.json.decode(row[0], type=dict[str, Any])
+            return msgspec.json.decode(body, type=dict[str, Any])
         except (msgspec.DecodeError, TypeError) as error:
             raise JournalDamaged(f"{self.path} is damaged: a record cannot be read ({error})") from error
 

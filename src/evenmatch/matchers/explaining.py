@@ -1,0 +1,128 @@
+"""Why a ticket waits: the rules round every matcher, then the matcher's own.
+
+Problem. A wave gives every ticket that it leaves waiting one reason, a word. Who waits wants to know more: how many are
+kept away by what, how far the nearest is, when time will bring it, and what would help.
+
+Idea. The rules that hold for every matcher are counted here, in the order in which a wave applies them; the rest is the
+matcher's, asked of the ticket's own group just as `plan_wave` does it:
+
+    everybody else --group--> the ticket's group --forbidden pairs, matcher.explain--> those who are acceptable
+
+A matcher may offer `explain(snapshot, row) -> Explanation`, over one group and without forbidden pairs. One that does
+not gets the rules of the format only. Within the group every rule is counted by itself.
+
+Promise. Two tickets that are acceptable to each other, and enough for a match, are matched if they are alone. That
+others are preferred, or that too few are there, is no rule between two tickets: `unlock` says it.
+
+Complexity. One pass over the group for each rule.
+"""
+
+import msgspec
+import numpy as np
+
+from evenmatch.domain.arrays import NO_PAIRS, Array
+from evenmatch.domain.explanation import Explanation, Near, Rule
+from evenmatch.domain.snapshot import Snapshot
+from evenmatch.matchers.contract import Matcher, with_format
+
+__all__ = ["explain_wave", "near_at", "nearest_of", "of_pairs", "players_missing"]
+
+
+def explain_wave(matcher: Matcher, snapshot: Snapshot, row: int) -> Explanation:
+    """Why a row is matched with nobody, or with whom it could be; rows are those of the whole snapshot.
+
+    Raises MatcherError where the matcher cannot read the snapshot.
+    """
+    snapshot = with_format(matcher, snapshot)
+    rows = np.flatnonzero(snapshot.group == snapshot.group[row])
+    part = snapshot if len(rows) == len(snapshot) else snapshot.take(rows)
+    place = int(np.searchsorted(rows, row))
+    apart = _apart_from(part.forbidden, place)
+    alone = msgspec.structs.replace(part, forbidden=NO_PAIRS)
+    asked = getattr(matcher, "explain", None)
+    own: Explanation = of_format(alone, place) if asked is None else asked(alone, place)
+    round_it = []
+    if others := len(snapshot) - len(rows):
+        round_it.append(Rule("group", "it shares other attributes that the queue requires to be equal", others))
+    if len(apart):
+        words = "their players block or avoid each other, or met too lately"
+        round_it.append(Rule("kept_apart", words, len(apart)))
+    free = own.acceptable[~np.isin(own.acceptable, apart)]
+    nearest, soonest, unlock = own.nearest, own.soonest, own.unlock
+    if len(apart) and len(part) > 1:
+        # Distances without those who must not be met: the matcher is asked again as if they were not there.
+        kept = np.setdiff1d(np.arange(len(part)), apart)
+        again = alone.take(kept)
+        at = int(np.searchsorted(kept, place))
+        without: Explanation = of_format(again, at) if asked is None else asked(again, at)
+        nearest, soonest, unlock = without.nearest, without.soonest, without.unlock
+    return Explanation((*round_it, *own.rules), rows[free], nearest, soonest, unlock)
+
+
+def _apart_from(pairs: Array, place: int) -> Array:
+    """int64[k]: the rows that must not meet this one, ascending."""
+    if not len(pairs):
+        return np.empty(0, np.int64)
+    mine = pairs[(pairs == place).any(axis=1)]
+    return np.unique(mine[mine != place])
+
+
+def of_format(snapshot: Snapshot, row: int) -> Explanation:
+    """What can be said of any matcher: who is too large for a team, and how many players are missing."""
+    size, form = snapshot.size, snapshot.format
+    large = size > form.size
+    if form.teams == 1:
+        large |= size + size[row] > form.size
+    return of_pairs(snapshot, row, [("format", f"the two do not fit into one match of {form}", large)])
+
+
+def of_pairs(
+    snapshot: Snapshot,
+    row: int,
+    rules: list[tuple[str, str, Array]],
+    *,
+    nearest: Near | None = None,
+    soonest: Near | None = None,
+    unlock: str | None = None,
+) -> Explanation:
+    """An explanation from rules as (name, words, bool[n]: who is kept away).
+
+    `unlock`: None = as many players as are missing, "" = nothing.
+    """
+    others = np.ones(len(snapshot), bool)
+    others[row] = False
+    free = others.copy()
+    told = []
+    for name, words, kept_away in rules:
+        free &= ~kept_away
+        told.append(Rule(name, words, int(np.count_nonzero(kept_away & others))))
+    found = np.flatnonzero(free)
+    if unlock is None:
+        unlock = players_missing(snapshot, int(snapshot.size[found].sum() + snapshot.size[row]))
+    return Explanation(tuple(told), found, nearest, soonest, unlock or None)
+
+
+def players_missing(snapshot: Snapshot, players: int, of: str = "") -> str | None:
+    """What is needed where so many players could be in one match; None = there are enough."""
+    missing = snapshot.format.seats - players
+    return None if missing <= 0 else f"{missing} more player{'s' * (missing > 1)}{of}"
+
+
+def nearest_of(distance: Array, unit: str, acceptable: Array, after_ms: Array | None = None) -> Near | None:
+    """The closest of those with a finite distance, float64[n]; of equals the one who is acceptable first."""
+    if not np.isfinite(distance).any():
+        return None
+    when = np.where(acceptable, 0.0, np.inf) if after_ms is None else after_ms
+    place = int(np.lexsort((when, distance))[0])
+    return near_at(place, distance, unit, acceptable, when)
+
+
+def near_at(place: int, distance: Array, unit: str, acceptable: Array, after_ms: Array) -> Near:
+    """The other at this place."""
+    moment = float(after_ms[place])
+    return Near(
+        float(distance[place]),
+        unit,
+        bool(acceptable[place]),
+        after_ms=round(moment) if np.isfinite(moment) else None,
+    )

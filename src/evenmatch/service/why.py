@@ -1,0 +1,289 @@
+"""Why a ticket waits, for people: a look in the engine thread, the counting in another.
+
+    question ─> engine thread: the ticket, and a snapshot of its queue ─> a thread: matchers/explaining ─> the answer
+
+1. Nobody waits for an explanation but who asked: at most one is worked out at a time, away from engine and event loop,
+   and when too many are asked for, more are turned away.
+2. The engine copies the columns of a queue. In a large one that takes a while, so the copy is used again for a time
+   that grows with the queue; `as_of_ms` says how old the numbers are. A ticket that is not in the copy yet is told when
+   to ask again.
+3. Other tickets are counted and measured, never named: who waits learns nothing about whom.
+"""
+
+import asyncio
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+
+from evenmatch.core.engine import Engine
+from evenmatch.core.freeze import freeze
+from evenmatch.core.meetings import forbidden
+from evenmatch.core.state import WAITING, QueueState
+from evenmatch.domain.explanation import Explanation, Near
+from evenmatch.domain.ids import TICKET_PREFIX, number_of
+from evenmatch.domain.match import Reason
+from evenmatch.domain.queue import Mode, QueueSpec
+from evenmatch.domain.refusals import Reasons, Refusal
+from evenmatch.domain.snapshot import Snapshot
+from evenmatch.errors import MatcherError
+from evenmatch.matchers.explaining import explain_wave
+from evenmatch.matchers.registry import build
+
+from . import wire
+from .handlers import Answer, problem
+from .mailbox import Unavailable
+from .runner import Runner
+from .views import TicketView, Views
+
+SMALL: Final = 2_000
+"""Queues with fewer tickets are copied for every question."""
+_MS_PER_TICKET: Final = 0.05
+"""A copy serves so long for each ticket in it: a queue of 100,000 is copied every 5 s at most."""
+_ASKED_MOST: Final = 256
+_encode = msgspec.json.Encoder().encode
+_CAUSES: Final = {
+    "left": "its player left the queue",
+    "declined": "one of its players declined a proposal",
+    "lapsed": "one of its players did not answer a ready check in time",
+    "too_long": "it was in the queue for as long as the queue allows",
+    "unheard": "its client was not heard of for as long as the queue allows",
+    "rules_changed": "the queue was given rules that it does not meet",
+    "lost": "one of its players did not answer a ready check, and the connection was lost",
+    "start_failed": "the game server said that the match could not start",
+    "not_confirmed": "the game server did not say in time that the match has started",
+    "operator": "an operator ended it",
+}
+
+
+class RuleView(msgspec.Struct, frozen=True):
+    """A rule, and how many of the others it keeps away from this ticket."""
+
+    name: str
+    words: str
+    excluded: int
+    """Each rule by itself: a ticket that breaks two is counted by both."""
+
+
+class NearView(msgspec.Struct, frozen=True):
+    """Another ticket, by how far away it is."""
+
+    distance: float
+    unit: str
+    """rating points, buckets, ms of ping, sanction score or association weight"""
+    acceptable: bool
+    """The two could be matched now."""
+    reach_s: float | None
+    """Seconds until they could, if both just wait; 0 = now, null = waiting alone does not help."""
+
+
+class WhyView(msgspec.Struct, frozen=True):
+    """Where a ticket stands and, if it waits, why."""
+
+    ticket: str
+    queue: str
+    status: str
+    """waiting, proposed, matched, cancelled or expired"""
+    words: str
+    """All of it in a few sentences."""
+    reason: str | None = None
+    """Why the last wave left it waiting."""
+    reason_words: str | None = None
+    as_of_ms: int | None = None
+    """The moment that all below is of; null = it does not wait, or was not looked at yet."""
+    waiting: int | None = None
+    """Other tickets that wait in the queue."""
+    acceptable: int | None = None
+    """Those of them that no rule keeps away."""
+    rules: list[RuleView] = []
+    nearest: NearView | None = None
+    """The closest of all whom it may meet, now or later."""
+    soonest: NearView | None = None
+    """Who will be acceptable first."""
+    unlock: str | None = None
+    """What would make a match possible; null = nothing more is needed than the next wave."""
+
+
+class WhyAnswer(msgspec.Struct, frozen=True):
+    """Why a ticket waits."""
+
+    why: WhyView
+
+
+class Look(msgspec.Struct, frozen=True, eq=False):
+    """What the engine thread found."""
+
+    view: TicketView
+    now_ms: int
+    spec: QueueSpec | None = None
+    mode: Mode = Mode.OPEN
+    snapshot: Snapshot | None = None
+    row: int = -1
+    """Of the ticket in the snapshot; -1 = it is not in it."""
+    suspended: int = 0
+    """Tickets that wait, but not now."""
+    again_ms: int = 0
+    """When the queue will be copied again."""
+
+
+class _Copy(msgspec.Struct, frozen=True, eq=False):
+    engine: Engine
+    snapshot: Snapshot
+    suspended: int
+    until_ms: int
+
+
+class Why:
+    """Answers why tickets wait."""
+
+    def __init__(self, runner: Runner) -> None:
+        self.runner = runner
+        self._copies: dict[str, _Copy] = {}
+        """Queue -> its last copy; of the engine thread."""
+        self._one = asyncio.Semaphore(1)
+        self._asked = 0
+
+    async def answer(self, ticket: str) -> Answer:
+        """GET /v1/tickets/{id}/why"""
+        number = number_of(TICKET_PREFIX, ticket)
+        if number is None:
+            return problem(wire.problem_of(Refusal(Reasons.UNKNOWN_TICKET, f"no ticket is called {ticket!r}")))
+        if self.runner.full() or self._asked >= _ASKED_MOST:
+            self.runner.metrics.refused_busy += 1
+            return problem(wire.STOPPING if self.runner.stopping else wire.BUSY)
+        self._asked += 1
+        try:
+            async with self._one:
+                found: Look | Refusal | Unavailable = await self.runner.ask(
+                    lambda views, now_ms: self.look(views, number, now_ms)
+                )
+                if isinstance(found, Refusal | Unavailable):
+                    return problem(wire.problem_of(found))
+                view = await asyncio.to_thread(explained, found) if found.row >= 0 else told(found)
+        finally:
+            self._asked -= 1
+        return Answer(200, _encode(WhyAnswer(view)))
+
+    def look(self, views: Views, number: int, now_ms: int) -> Look | Refusal:
+        """The ticket, and its queue if it can be matched; in the engine thread."""
+        view = views.ticket(number, now_ms)
+        if isinstance(view, Refusal):
+            return view
+        queue = views.engine.state.queues.get(view.queue)
+        if queue is None or view.status != "waiting" or view.suspended:
+            return Look(view, now_ms)
+        copy = self._copy(views.engine, queue, now_ms)
+        rows = np.flatnonzero(copy.snapshot.ticket == number)
+        row = int(rows[0]) if len(rows) else -1
+        return Look(view, now_ms, queue.spec, queue.mode, copy.snapshot, row, copy.suspended, copy.until_ms)
+
+    def _copy(self, engine: Engine, queue: QueueState, now_ms: int) -> _Copy:
+        """The queue's columns, fresh or lately copied."""
+        name, large = queue.spec.name, queue.waiting >= SMALL
+        copy = self._copies.get(name)
+        if large and copy is not None and copy.engine is engine and now_ms < copy.until_ms:
+            return copy
+        apart = forbidden(engine.state, queue, now_ms).slots
+        frozen = freeze(queue, now_ms, engine.state.next_proposal, queue.waiting + 1, apart)
+        t = queue.tickets
+        suspended = int(np.count_nonzero((t.status[: t.used] == WAITING) & (t.suspended[: t.used] != 0)))
+        copy = _Copy(engine, frozen.snapshot, suspended, now_ms + round(queue.waiting * _MS_PER_TICKET))
+        if large:
+            self._copies[name] = copy
+        else:
+            self._copies.pop(name, None)
+        return copy
+
+
+def explained(look: Look) -> WhyView:
+    """Why a ticket of a snapshot waits; takes a pass over the snapshot for every rule."""
+    assert look.spec is not None
+    assert look.snapshot is not None
+    spec, snapshot = look.spec, look.snapshot
+    try:
+        matcher = build(spec.matcher.name, spec.matcher.parameters)
+        found = explain_wave(matcher, snapshot, look.row)
+    except MatcherError as error:
+        return told(look, f"The matcher cannot plan for this queue: {error}.")
+    rules = [RuleView(rule.name, rule.words, rule.excluded) for rule in found.rules]
+    if look.suspended:
+        words = "one of its players is in a proposal or match elsewhere"
+        rules.insert(0, RuleView("suspended", words, look.suspended))
+    age_ms = look.now_ms - snapshot.now_ms
+    others, fitting = len(snapshot) - 1 + look.suspended, len(found.acceptable)
+    soonest = _near(found.soonest, age_ms, spec)
+    unlock = _unlock(look, found, soonest)
+    words = f"Of {others} other{'s' * (others != 1)} that wait{'s' * (others == 1)}, {fitting} could meet it now."
+    if unlock is not None:
+        words += f" What would help: {unlock}."
+    return msgspec.structs.replace(
+        told(look, words),
+        as_of_ms=snapshot.now_ms,
+        waiting=others,
+        acceptable=fitting,
+        rules=rules,
+        nearest=_near(found.nearest, age_ms, spec),
+        soonest=soonest,
+        unlock=unlock,
+    )
+
+
+def _near(near: Near | None, age_ms: int, spec: QueueSpec) -> NearView | None:
+    if near is None:
+        return None
+    reach_s = 0.0 if near.acceptable else None
+    if reach_s is None and near.after_waves is not None:
+        reach_s = near.after_waves * spec.wave.every_s
+    elif reach_s is None and near.after_ms is not None:
+        reach_s = max(0.0, (near.after_ms - age_ms) / 1000)
+    return NearView(near.distance, near.unit, near.acceptable, reach_s)
+
+
+def _unlock(look: Look, found: Explanation, soonest: NearView | None) -> str | None:
+    if look.mode is Mode.PAUSED:
+        return "the queue is paused: an operator must open it again"
+    if found.unlock is None or soonest is None or soonest.acceptable or soonest.reach_s is None:
+        return found.unlock
+    return f"{found.unlock}: in {soonest.reach_s:.3g} s"
+
+
+def told(look: Look, more: str = "") -> WhyView:
+    """Where a ticket stands, without a look at the others."""
+    view = look.view
+    words = _words(view)
+    if look.spec is not None and look.row < 0 and not more:
+        more = f"It came after the last look at this large queue: ask again in {_seconds(look.again_ms - look.now_ms)}."
+    reason = None if view.reason is None else Reason[view.reason.upper()]
+    return WhyView(
+        ticket=view.id,
+        queue=view.queue,
+        status=view.status,
+        words=f"{words} {more}".strip(),
+        reason=view.reason,
+        reason_words=None if reason is None else reason.text,
+    )
+
+
+def _seconds(milliseconds: int) -> str:
+    return f"{max(0, milliseconds) / 1000:.3g} s"
+
+
+def _words(view: TicketView) -> str:
+    waited = f"It has waited for {_seconds(view.waited_ms)}"
+    if view.suspended:
+        return (
+            f"{waited}, and its clock stands still: one of its players is in a proposal or running match of another "
+            "queue. It waits on when that is over."
+        )
+    if view.status == "waiting":
+        if view.reason is None:
+            return f"{waited}. No wave has left it waiting yet."
+        return f"{waited}. The last wave left it: {Reason[view.reason.upper()].text}."
+    if view.proposal is not None:
+        pending: Any = view.proposal.pending
+        if pending:
+            return f"It is in proposal {view.proposal.id}, which awaits {pending} answer{'s' * (pending > 1)}."
+        return f"It is in proposal {view.proposal.id}, and the game server is to confirm that the match has started."
+    if view.match is not None:
+        return f"It is in match {view.match.id}, which is {view.match.standing}."
+    return f"It is {view.status}: {_CAUSES.get(view.cause or '', view.cause or 'nobody knows why')}."

@@ -1,0 +1,242 @@
+"""Why a ticket waits, over HTTP: what is told of tickets that wait, and of those that do not."""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from evenmatch import config
+from evenmatch.errors import MatcherError
+from evenmatch.matchers.explaining import explain_wave
+from evenmatch.service import why
+from evenmatch.service.app import App
+from evenmatch.storage.memory import MemoryJournal
+
+from .inside import app_over, living, until
+
+QUEUES = """
+[queues.duel]
+wave = { every_s = 0.02 }
+require_equal = ["mode"]
+
+[queues.skill]
+wave = { every_s = 0.02 }
+matcher = { name = "buckets", growth_s = 100 }
+
+[queues.sides]
+wave = { every_s = 5 }
+matcher = { name = "ladder" }
+
+[queues.ready]
+wave = { every_s = 0.02 }
+ready_check = { timeout_s = 1000 }
+
+[queues.pool]
+format = { teams = 2, size = 50 }
+
+"""
+SPECS = config.parse(QUEUES, "queues.toml")
+Story = Callable[["Asker"], Awaitable[None]]
+
+
+class Asker:
+    """A client that joins and asks why."""
+
+    def __init__(self, client: httpx.AsyncClient, app: App) -> None:
+        self.client, self.app = client, app
+
+    async def join(self, queue: str, player: str, attributes: dict[str, Any] | None = None, **brings: Any) -> str:
+        body = {"players": [{"id": player} | brings], "attributes": attributes or {}}
+        answer = await self.client.post(f"/v1/queues/{queue}/tickets", json=body)
+        assert answer.status_code == 201, answer.text
+        return str(answer.json()["ticket"]["id"])
+
+    async def why(self, ticket: str) -> Any:
+        answer = await self.client.get(f"/v1/tickets/{ticket}/why")
+        assert answer.status_code == 200, answer.text
+        return answer.json()["why"]
+
+    async def when(self, ticket: str, status: str) -> Any:
+        async def look() -> Any:
+            told = await self.why(ticket)
+            return told if told["status"] == status else None
+
+        return await until(look, status)
+
+    async def left_by_a_wave(self, ticket: str) -> Any:
+        async def look() -> Any:
+            told = await self.why(ticket)
+            return told if told["reason"] else None
+
+        return await until(look, "a wave")
+
+
+def tell(story: Story) -> None:
+    async def run() -> None:
+        app = app_over(MemoryJournal(), *SPECS)
+        async with living(app) as client:
+            await story(Asker(client, app))
+
+    asyncio.run(run())
+
+
+def rules(told: Any) -> dict[str, int]:
+    return {rule["name"]: rule["excluded"] for rule in told["rules"]}
+
+
+def test_a_waiting_ticket_hears_reason_rules_and_what_would_help() -> None:
+    async def story(asker: Asker) -> None:
+        ann = await asker.join("duel", "ann", {"mode": "a"})
+        await asker.join("duel", "ben", {"mode": "b"})
+        told = await asker.left_by_a_wave(ann)
+        assert (told["status"], told["reason"]) == ("waiting", "too_few_players")
+        assert told["reason_words"] == "fewer players are left than a match needs"
+        assert rules(told)["group"] == 1
+        assert (told["waiting"], told["acceptable"], told["unlock"]) == (1, 0, "1 more single player")
+        assert "What would help: 1 more single player." in told["words"]
+
+    tell(story)
+
+
+def test_ranges_say_when_they_will_reach() -> None:
+    async def story(asker: Asker) -> None:
+        ann = await asker.join("skill", "ann", rating=20)
+        await asker.join("skill", "ben", rating=23)
+        await asker.join("skill", "cat", rating=900)
+        told = await asker.left_by_a_wave(ann)
+        assert told["reason"] == "nobody_in_range"
+        assert rules(told) == {"range": 2, "reciprocity": 0}
+        near = told["soonest"]
+        assert (near["distance"], near["unit"], near["acceptable"]) == (3.0, "buckets", False)
+        assert 295 < near["reach_s"] <= 300
+        assert told["unlock"].startswith("a range of 3 buckets: in ")
+        far = await asker.why(await asker.join("skill", "dan", rating=5000))
+        assert (far["nearest"]["distance"], far["nearest"]["reach_s"], far["soonest"]) == (4100.0, None, None)
+
+    tell(story)
+
+
+def test_windows_are_counted_in_waves_of_the_queue() -> None:
+    async def story(asker: Asker) -> None:
+        ann = await asker.join("sides", "ann", ratings={"bw": 1500})
+        await asker.join("sides", "ben", ratings={"sc2": 1700})
+        told = await asker.why(ann)
+        # Two of two active wait: the window is 75 and grows by 25 a wave; 200 takes five waves of 5 s.
+        misses = (await asker.client.get(f"/v1/tickets/{ann}")).json()["ticket"]["misses"]
+        assert told["nearest"] == {
+            "distance": 200.0,
+            "unit": "rating points",
+            "acceptable": False,
+            "reach_s": 25.0 - 5.0 * misses,
+        }
+        assert told["unlock"] == f"a window of 200: in {25 - 5 * misses} s"
+
+    tell(story)
+
+
+def test_a_blocked_player_is_counted_as_kept_apart() -> None:
+    async def story(asker: Asker) -> None:
+        ann = await asker.join("pool", "ann")
+        await asker.join("pool", "ben")
+        blocked = await asker.client.put("/v1/players/ann/blocks", json={"players": ["ben"]})
+        assert blocked.status_code == 200
+        told = await asker.why(ann)
+        assert rules(told)["kept_apart"] == 1
+        assert (told["acceptable"], told["unlock"]) == (0, "99 more single players")
+
+    tell(story)
+
+
+def test_those_who_do_not_wait_hear_where_they_stand() -> None:
+    async def story(asker: Asker) -> None:
+        ann = await asker.join("ready", "ann")
+        pool = await asker.join("pool", "ann")
+        other = await asker.join("pool", "cat")
+        ben = await asker.join("ready", "ben")
+        told = await asker.when(ann, "proposed")
+        assert "which awaits 2 answers" in told["words"]
+        assert (told["rules"], told["as_of_ms"], told["unlock"]) == ([], None, None)
+        assert "its clock stands still" in (await asker.why(pool))["words"]
+        assert rules(await asker.why(other))["suspended"] == 1
+        proposal = (await asker.client.get(f"/v1/tickets/{ann}")).json()["ticket"]["proposal"]["id"]
+        for player in ("ann", "ben"):
+            accepted = await asker.client.post(f"/v1/proposals/{proposal}/accept", json={"player": player})
+            assert accepted.status_code == 200
+        assert "It is in match m-" in (await asker.when(ben, "matched"))["words"]
+        await asker.client.delete(f"/v1/tickets/{other}")
+        assert (await asker.when(other, "cancelled"))["words"] == "It is cancelled: its player left the queue."
+
+    tell(story)
+
+
+def test_a_ticket_that_is_not_there_is_refused() -> None:
+    async def story(asker: Asker) -> None:
+        for name in ("t-000000000009", "nonsense", "p-000000000001"):
+            answer = await asker.client.get(f"/v1/tickets/{name}/why")
+            assert (answer.status_code, answer.json()["reason"]) == (404, "unknown_ticket")
+
+    tell(story)
+
+
+def test_explanations_are_made_away_from_engine_and_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[str] = []
+    explain = explain_wave
+
+    def watched(*given: Any) -> Any:
+        threads.append(threading.current_thread().name)
+        return explain(*given)
+
+    monkeypatch.setattr(why, "explain_wave", watched)
+
+    async def story(asker: Asker) -> None:
+        ann = await asker.join("pool", "ann")
+        await asyncio.gather(*(asker.why(ann) for _ in range(8)))
+        assert len(threads) == 8
+        assert not {"engine", threading.main_thread().name} & set(threads)
+
+    tell(story)
+
+
+def test_a_large_queue_is_copied_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(why, "SMALL", 2)
+    monkeypatch.setattr(why, "_MS_PER_TICKET", 1e6)
+
+    async def story(asker: Asker) -> None:
+        ann = await asker.join("pool", "ann")
+        await asker.join("pool", "ben")
+        assert (await asker.why(ann))["waiting"] == 1
+        cat = await asker.join("pool", "cat")
+        assert (await asker.why(ann))["waiting"] == 1  # the copy from before
+        told = await asker.why(cat)
+        assert (told["status"], told["waiting"], told["rules"]) == ("waiting", None, [])
+        assert "ask again in" in told["words"]
+
+    tell(story)
+
+
+def test_too_many_questions_at_once_are_turned_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(why, "_ASKED_MOST", 0)
+
+    async def story(asker: Asker) -> None:
+        ann = await asker.join("pool", "ann")
+        answer = await asker.client.get(f"/v1/tickets/{ann}/why")
+        assert (answer.status_code, answer.json()["reason"]) == (503, "busy")
+
+    tell(story)
+
+
+def test_a_matcher_that_cannot_plan_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: Any) -> Any:
+        raise MatcherError("buckets: ticket 7 has no bucket")
+
+    monkeypatch.setattr(why, "explain_wave", failing)
+
+    async def story(asker: Asker) -> None:
+        told = await asker.why(await asker.join("pool", "ann"))
+        assert "The matcher cannot plan for this queue: buckets: ticket 7 has no bucket." in told["words"]
+        assert told["rules"] == []
+
+    tell(story)
