@@ -26,6 +26,8 @@ PATHS = {
     ("get", "/v1/matches/{match}"),
     ("post", "/v1/matches/{match}/end"),
     ("get", "/v1/audit"),
+    ("get", "/v1/deadletters"),
+    ("post", "/v1/deadletters/{letter}/retry"),
     ("patch", "/v1/tickets/{ticket}"),
     ("post", "/v1/tickets/{ticket}/cancel"),
     ("post", "/v1/matches/{match}/started"),

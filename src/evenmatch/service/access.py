@@ -132,6 +132,8 @@ RIGHTS: Final[dict[tuple[str, str], Right]] = {
     ("GET", "/v1/queues/{queue}/calibration"): Right(Least.READER, Players.ANYTHING),
     ("POST", "/v1/queues/{queue}/season"): Right(Least.OPERATOR),
     ("GET", "/v1/audit"): Right(Least.OPERATOR),
+    ("GET", "/v1/deadletters"): Right(Least.OPERATOR),
+    ("POST", "/v1/deadletters/{letter}/retry"): Right(Least.OPERATOR),
 }
 """Method (WS = a WebSocket) and path -> who may. A braced part stands for anything; a bond to a ticket, match or player
 goes by the first one."""

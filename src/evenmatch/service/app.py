@@ -9,6 +9,7 @@ import contextlib
 from evenmatch.settings import Settings
 
 from .access import Gate, close_of
+from .deliveries import Deliveries
 from .front import Front, dressed
 from .handlers import Answer, our_mistake
 from .hot import hot, respond
@@ -37,6 +38,7 @@ class App:
         self.hub = Hub(runner)
         self.gate = Gate(runner, settings) if gate is None else gate
         self.front = Front(settings)
+        self.deliveries = Deliveries(runner)
         self.fast = fast
         """Answer the hot paths ahead of Litestar."""
         self._litestar = litestar_app(runner, self.hub, settings, version)
@@ -99,12 +101,14 @@ class App:
         queues = self.runner.engine.state.queues.values()
         shortest_s = min((queue.spec.ticket.heartbeat_s for queue in queues), default=60.0)
         self._beat = asyncio.create_task(self.hub.beat(shortest_s))
+        self.deliveries.start()
         await send({"type": "lifespan.startup.complete"})
         await receive()
         self.hub.close()
         self._beat.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._beat
+        await self.deliveries.close()
         await asyncio.to_thread(self.room.close)
         await self.runner.stop()
         self.runner.journal.close()

@@ -8,6 +8,7 @@ from evenmatch.domain.events import Event
 from evenmatch.errors import JournalError, JournalStale
 
 from .memory_ledger import MemoryLedger
+from .outbox import Letter
 from .protocol import Checkpoint, Commit
 
 CHECKPOINTS_KEPT = 2
@@ -27,6 +28,7 @@ class MemoryStore:
         self.matches: dict[int, dict[str, Any]] = {}
         self.audit: dict[int, dict[str, Any]] = {}
         self.ledger = MemoryLedger()
+        self.outbox: dict[int, Letter] = {}
 
 
 class MemoryJournal:
@@ -84,6 +86,7 @@ class MemoryJournal:
         store.tickets.update(commit.tickets)
         store.matches.update(commit.matches)
         store.audit.update(commit.actions())
+        store.outbox.update((letter.match, letter) for letter in commit.letters)
 
     def read(self, after: int) -> Iterator[tuple[int, Event]]:
         """Every event after a sequence, with its own."""
@@ -157,6 +160,15 @@ class MemoryJournal:
     def audit(self, after: int, limit: int) -> list[tuple[int, dict[str, Any]]]:
         """Operators' actions after a sequence, oldest first."""
         return [row for row in self.store.audit.items() if row[0] > after][:limit]
+
+    def letter(self, match: int) -> Letter | None:
+        """The request for a match's game server."""
+        return self.store.outbox.get(match)
+
+    def letters(self, status: str) -> list[Letter]:
+        """All such requests that stand like this, oldest match first."""
+        found = [letter for letter in self.store.outbox.values() if letter.status == status]
+        return sorted(found, key=lambda letter: letter.match)
 
     def close(self) -> None:
         """Nothing to let go of."""

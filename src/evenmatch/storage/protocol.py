@@ -5,6 +5,7 @@
 - Events speak of players by number. Their names, and the attributes of tickets, live in side tables and are written in
   the same commit as the events that need them; a name can be erased without touching an event.
 - Results and ratings live in the ledger (`ledger.py`), written in the same commit as the events that tell of them.
+- Requests for game servers are kept in the outbox (`outbox.py`), written with the events that they follow from.
 - Finished tickets and matches are written to read tables when they leave the state; so are operators' actions, at once.
 """
 
@@ -16,6 +17,7 @@ import msgspec
 from evenmatch.domain.events import Event, OperatorActed
 
 from .ledger import Entries, Ledger
+from .outbox import Letter
 
 
 class Commit(msgspec.Struct, frozen=True, eq=False):
@@ -34,6 +36,8 @@ class Commit(msgspec.Struct, frozen=True, eq=False):
     """match, record: matches that leave the state"""
     entries: Entries | None = None
     """what goes into the ledger: results, ratings"""
+    letters: list[Letter] = []
+    """requests for game servers, new or as they stand now; a commit may have nothing else"""
 
     @property
     def last_sequence(self) -> int:
@@ -114,6 +118,12 @@ class Journal(Protocol):
 
     def audit(self, after: int, limit: int) -> list[tuple[int, dict[str, Any]]]:
         """Operators' actions after a sequence, oldest first, each with its own."""
+
+    def letter(self, match: int) -> Letter | None:
+        """The request for a match's game server."""
+
+    def letters(self, status: str) -> list[Letter]:
+        """All such requests that stand like this, oldest match first."""
 
     def close(self) -> None:
         """Let go of the journal."""

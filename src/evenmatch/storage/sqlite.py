@@ -22,7 +22,7 @@ import msgspec
 from evenmatch.domain.events import Event
 from evenmatch.errors import JournalDamaged, JournalError, JournalForeign, JournalNewer
 
-from . import sqlite_ledger
+from . import outbox, sqlite_ledger
 from .audit import AUDIT_TABLE, audited
 from .codec import SCHEMA, decode_events, encode_events
 from .files import check_file, take_lock
@@ -91,6 +91,7 @@ class SqliteJournal:
             db.execute("PRAGMA synchronous = FULL")
             db.execute(AUDIT_TABLE)
             sqlite_ledger.create(db)
+            outbox.create(db)
             if schema < SCHEMA:
                 db.execute(f"PRAGMA user_version = {SCHEMA}")  # an older evenmatch could not read what we add
             db.execute("UPDATE owner SET fence = fence + 1")
@@ -161,6 +162,7 @@ class SqliteJournal:
                     )
             if commit.entries is not None:
                 sqlite_ledger.write(db, commit.entries)
+            outbox.write(db, commit.letters)
         self._last = commit.last_sequence
 
     def _commits(self, after: int) -> Iterator[tuple[int, list[Event]]]:
@@ -288,6 +290,14 @@ class SqliteJournal:
     def audit(self, after: int, limit: int) -> list[tuple[int, dict[str, Any]]]:
         """Operators' actions after a sequence, oldest first."""
         return audited(self._db, self.path, after, limit)
+
+    def letter(self, match: int) -> outbox.Letter | None:
+        """The request for a match's game server."""
+        return outbox.letter(self._db, self.path, match)
+
+    def letters(self, status: str) -> list[outbox.Letter]:
+        """All such requests that stand like this, oldest match first."""
+        return outbox.letters(self._db, self.path, status)
 
     def _record(self, sql: str, number: int) -> dict[str, Any] | None:
         with said_clearly(self.path):
