@@ -29,7 +29,7 @@ from evenmatch.storage.memory import MemoryJournal
 from evenmatch.storage.protocol import Journal
 from evenmatch.wiring import refuse_without_secrets
 
-from .game_servers import GOOD, Allocator, good
+from .game_servers import GOOD, Allocator, Reply, good
 from .harness import PATIENCE_S, Server, eventually, queue
 from .inside import FailingMemory, app_over, living, memory_and_journal, until
 
@@ -99,7 +99,7 @@ class Live:
 async def live(folder: Path, *specs: QueueSpec, journal: Journal | None = None) -> AsyncIterator[Live]:
     file = folder / "keys"
     file.unlink(missing_ok=True)
-    keys = {role: add(file, role, role) for role in ("operator", "backend", "reader")}  # type: ignore[arg-type]
+    keys = {role: add(file, role, role) for role in ("operator", "backend", "reader")}
     app = app_over(journal or MemoryJournal(), *specs, settings=Settings(tick_ms=5, keys=file))
     async with living(app) as client:
         yield Live(app, client, keys)
@@ -147,7 +147,15 @@ def test_an_answer_that_is_none_is_asked_for_again_under_the_same_id(tmp_path: P
         handler.send_header("Content-Length", "0")
         handler.end_headers()
 
-    bad = [(503, b""), elsewhere, (200, b"no JSON"), (200, b'{"address": "x"}'), good(port=0), good(address=""), good()]
+    bad: list[Reply] = [
+        (503, b""),
+        elsewhere,
+        (200, b"no JSON"),
+        (200, b'{"address": "x"}'),
+        good(port=0),
+        good(address=""),
+        good(),
+    ]
 
     async def story(allocator: Allocator) -> None:
         async with live(tmp_path, spec(allocator.url, attempts=10)) as server:

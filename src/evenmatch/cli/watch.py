@@ -23,6 +23,8 @@ _COLOURS = {
     "proposed": "yellow",
     "accepted": "green",
     "matched": "bold green",
+    "server": "bold green",
+    "unserved": "red",
     "requeued": "yellow",
     "cancelled": "red",
     "expired": "red",

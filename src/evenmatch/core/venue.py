@@ -88,7 +88,7 @@ def playable(queue: QueueState, slots: Array) -> Array:
     if venue is None or not venue.latency_max_ms or not len(slots):
         return np.ones(len(slots), bool)
     worst = _Seats(queue, slots).worst_ms(queue, venue)
-    near: Array = (worst <= venue.latency_max_ms).any(axis=1)
+    near: Array = np.any(worst <= venue.latency_max_ms, axis=1)
     return near
 
 
