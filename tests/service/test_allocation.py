@@ -85,7 +85,8 @@ class Live:
 
     async def served(self, match: str) -> dict[str, Any]:
         async def look() -> Any:
-            return (await self.told(match)).get("server")
+            answer = await self.ask("GET", f"/v1/matches/{match}")  # 503 with a commit that fails
+            return answer.json().get("match", {}).get("server")
 
         found: dict[str, Any] = await until(look, "a server")
         return found

@@ -51,7 +51,7 @@ PATHS = {
     ("get", "/readyz"),
     ("get", "/metrics"),
 }
-_BODILESS = ("/heartbeat", "/end", "/started")
+_BODILESS = ("/heartbeat", "/end", "/started", "/retry")
 BODIES = {path for verb, path in PATHS if verb in ("post", "put", "patch") and not path.endswith(_BODILESS)}
 
 
