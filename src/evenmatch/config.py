@@ -19,6 +19,7 @@ import tomli_w
 
 from evenmatch.domain.queue import Format, MatcherSpec, QueueSpec, ReadyCheckSpec, rule_broken
 from evenmatch.domain.rating import ladders_at_odds
+from evenmatch.domain.venue import LATENCY, venue_keeps
 from evenmatch.errors import ConfigError, MatcherError
 from evenmatch.matchers import registry
 from evenmatch.matchers.contract import door
@@ -50,6 +51,7 @@ _ELSEWHERE: Final = {
     for field in msgspec.structs.fields(kind)
 }
 """Keys of a queue's tables, for those who wrote them one level too high."""
+_SUCH_AS: Final = {"maps": "{ Radiance = 1.0 }", "regions": '["eu", "us"]', "pairs": '{ eu = { us = "eu" } }'}
 
 
 def builtin() -> tuple[QueueSpec, ...]:
@@ -253,16 +255,8 @@ def _section(kind: type[msgspec.Struct], table: object, key: Key, tell: Tell) ->
             if wrong:
                 told((*key, name), wrong)
             else:
-                values[name] = _AS.get(field.type, _same)(table[name])
+                values[name] = msgspec.convert(table[name], field.type)
     return None if mistakes else kind(**values)
-
-
-def _same(value: Any) -> Any:
-    return value
-
-
-_AS: Final[dict[Any, Callable[[Any], Any]]] = {float: float, tuple[str, ...]: tuple}
-"""Kind of a field -> how a TOML value becomes one."""
 
 
 def _matcher(kind: type[msgspec.Struct], table: object, key: Key, tell: Tell) -> msgspec.Struct | None:
@@ -286,13 +280,16 @@ def _matcher(kind: type[msgspec.Struct], table: object, key: Key, tell: Tell) ->
 
 
 def _with_door(spec: QueueSpec, key: Key, tell: Tell) -> QueueSpec:
-    """The spec, with what its matcher asks of those who join; a format it can't play is told."""
+    """The spec, with what its matcher and its venue ask of those who join; a format it can't play is told."""
     try:
         asked = door(registry.build(spec.matcher.name, spec.matcher.parameters), spec.format)
     except MatcherError as problem:
         tell((*key, "format"), str(problem))
         return spec
-    return msgspec.structs.replace(spec, door=asked)
+    kept = venue_keeps(spec.venue)
+    keeps = tuple(dict.fromkeys((*asked.keeps, *kept)))
+    words = tuple(dict.fromkeys((*asked.words, *(name for name in kept if not name.startswith(LATENCY)))))
+    return msgspec.structs.replace(spec, door=msgspec.structs.replace(asked, keeps=keeps, words=words))
 
 
 def _names(value: object, key: Key, tell: Tell) -> tuple[str, ...]:
@@ -326,8 +323,13 @@ def _wrong_kind(value: object, field: msgspec.structs.FieldInfo) -> str:
     if field.type == tuple[str, ...]:
         texts = isinstance(value, list) and all(isinstance(entry, str) for entry in value)
         return "" if texts else f'{_shown(value)} is not an array of texts: write one such as ["red", "blue"]'
-    assert field.type in (bool, bool | None), f"no kind of TOML value is known for {field.name}"
-    return "" if isinstance(value, bool) else f"{_shown(value)} is neither true nor false"
+    if field.type in (bool, bool | None):
+        return "" if isinstance(value, bool) else f"{_shown(value)} is neither true nor false"
+    try:
+        msgspec.convert(value, field.type)
+    except msgspec.ValidationError as problem:
+        return f"{_shown(value)} cannot be used ({problem}): write one such as {_SUCH_AS[field.name]}"
+    return ""
 
 
 def _known(

@@ -4,6 +4,7 @@ import asyncio
 import errno
 import gc
 import logging
+import os
 import shlex
 import signal
 import socket
@@ -22,8 +23,10 @@ from evenmatch.errors import ConfigError, EvenmatchError
 from evenmatch.numerics import threads
 from evenmatch.service.access import Gate, is_loopback
 from evenmatch.service.app import App
+from evenmatch.service.deliveries import secret_of
 from evenmatch.service.keys import KeyRing, keys_path
 from evenmatch.service.matching import MatcherRoom
+from evenmatch.service.posting import NotAnswered
 from evenmatch.service.runner import Runner
 from evenmatch.settings import Settings
 from evenmatch.storage.protocol import Journal
@@ -94,12 +97,22 @@ def refuse_to_be_open(settings: Settings) -> None:
         )
 
 
+def refuse_without_secrets(specs: Iterable[QueueSpec]) -> None:
+    """A queue that asks for game servers must have what its requests are signed with."""
+    for spec in specs:
+        missing = None if spec.allocate is None else secret_of(os.environ, spec.allocate)
+        if isinstance(missing, NotAnswered):
+            raise ConfigError(f"queues.{spec.name}.allocate.secret: {missing}, such as of `openssl rand -hex 32`")
+
+
 def serve(
     settings: Settings, specs: Iterable[QueueSpec], started: Callable[[str, list[QueueSpec], bool], None]
 ) -> None:
     """Run the server until it is told to stop; `started` hears its URL, all its open queues, and if it asks no key."""
     _log_to_stderr()
     refuse_to_be_open(settings)
+    specs = tuple(specs)
+    refuse_without_secrets(specs)
     listening = listen(settings)
     journal = SqliteJournal(settings.db)
     try:

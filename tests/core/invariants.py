@@ -141,6 +141,9 @@ class Story:
                 self._match(event.proposal, runs=event.ends_ms > 0)
             case ev.ProposalsFailed():
                 self._failed(event)
+            case ev.ServerAllocated() | ev.AllocationFailed():
+                assert event.ticket.tolist() in ([], self.rosters[event.match])
+                self._follow(event.ticket.tolist(), event.previous.tolist())
             case ev.MatchesEnded():
                 for proposal in event.proposal.tolist():
                     self._release(proposal)

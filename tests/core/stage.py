@@ -8,9 +8,19 @@ from evenmatch.domain import commands as cmd
 from evenmatch.domain import events as ev
 from evenmatch.domain.effects import RunMatcher
 from evenmatch.domain.match import Plan
-from evenmatch.domain.queue import CooldownSpec, Format, MatchSpec, QueueSpec, ReadyCheckSpec, TicketSpec, WaveSpec
+from evenmatch.domain.queue import (
+    CooldownSpec,
+    DoorSpec,
+    Format,
+    MatchSpec,
+    QueueSpec,
+    ReadyCheckSpec,
+    TicketSpec,
+    WaveSpec,
+)
 from evenmatch.domain.refusals import Reasons
 from evenmatch.domain.ticket import Member, TicketRequest
+from evenmatch.domain.venue import VenueSpec
 from evenmatch.matchers.contract import plan_wave
 from evenmatch.matchers.registry import build
 
@@ -53,7 +63,27 @@ SERVED = QueueSpec(
     match=MatchSpec(confirm_s=4.0, rematch_s=15.0, rematch_lift_s=6.0),
 )
 """One against one, without a ready check; the game server confirms, and nobody meets the same again at once."""
+VENUE = QueueSpec(
+    "venue",
+    Format(2, 1),
+    wave=_WAVES,
+    ticket=_TICKETS,
+    door=DoorSpec(keeps=("latencies.eu", "latencies.us", "region", "vetoed_maps"), words=("region", "vetoed_maps")),
+    venue=VenueSpec(
+        maps={"Radiance": 1.0, "Polypoid": 2.0, "Eclipse": 1.0},
+        map_memory=2,
+        regions=("eu", "us"),
+        latency_max_ms=80.0,
+        channels=3,
+    ),
+)
+"""One against one, matched at once, on maps and in regions."""
 QUEUES = (DUEL, QUICK, REGIONS, LONG, CLAN, STRICT, SERVED)
+
+
+def member_at(player: int, eu_ms: float, us_ms: float, vetoed: tuple[str, ...] = ("Eclipse",)) -> Member:
+    """A player who has measured how far away two regions are."""
+    return Member(player, facts={"latencies.eu": eu_ms, "latencies.us": us_ms}, traits={"vetoed_maps": list(vetoed)})
 
 
 def request(

@@ -134,6 +134,7 @@ _UNTOLD = {
     "lifted",  # of a cool-down: only how it came to its end
     *("source", "version"),  # of rules: the read table keeps them
     *("who", "action", "subject", "detail"),  # of an operator's action: the audit keeps them
+    *("match", "address", "port", "token", "attempts"),  # of a game server: the outbox keeps them
 }
 """Fields that the state does not keep, or that cannot be changed without breaking the event."""
 

@@ -12,9 +12,10 @@ from evenmatch.domain import commands as cmd
 from evenmatch.domain import events as ev
 from evenmatch.domain.arrays import NONE
 from evenmatch.domain.queue import Format, Mode
+from evenmatch.domain.ticket import TicketRequest
 
 from .model import DAY_MS
-from .stage import QUEUES, Stage, request
+from .stage import QUEUES, VENUE, Stage, member_at, request
 
 Move = tuple[str, int, int]
 
@@ -22,6 +23,7 @@ _KINDS = (
     *("crowd", "crowd", "wave", "wave", "wave", "accept", "accept", "accept_all", "decline", "tick", "tick"),
     *("join", "leave", "seen", "late", "end", "restart", "open", "give_up", "keyed", "audit", "result", "season"),
     *("confirm", "fail_start", "lose", "update", "mode", "cancel_ticket", "cancel_match", "lift", "block", "avoid"),
+    *("serve", "unserved", "far"),
 )
 MOVES = st.lists(st.tuples(st.sampled_from(_KINDS), st.integers(0, 40), st.integers(0, 40)), min_size=5, max_size=40)
 
@@ -32,7 +34,7 @@ class Walk:
     """Walks by numbers and notes the hash after every move that wrote something; a move is a commit."""
 
     def __init__(self, moves: list[Move]) -> None:
-        self.stage = Stage(*QUEUES)
+        self.stage = Stage(*QUEUES, VENUE)
         self.commits: list[list[ev.Event]] = [list(self.stage.events)]
         self.hashes = [state_hash(self.state)]
         for kind, a, b in moves:
@@ -114,6 +116,11 @@ class Walk:
             case "avoid":
                 wanted = msgspec.structs.replace(request(a + 1, region="eu"), avoid=(b + 1, b + 2))
                 stage.do(cmd.Join(queue.name, wanted))
+            case "serve" | "unserved":
+                self._serve(kind, _one(self.state.proposals_at, a), b)
+            case "far":  # they are near to one region or the other, and veto a map
+                members = [member_at(b + n + 1, 20.0 + 100 * (n % 2), 130.0 - 100 * (n % 2)) for n in range(4)]
+                stage.do(cmd.JoinMany(VENUE.name, tuple(TicketRequest((member,)) for member in members)))
             case "audit":
                 stage.do(cmd.NoteAction(f"key {a}", "end_match", f"m-{b:012}", "why not" if a else ""))
             case "result":
@@ -130,6 +137,14 @@ class Walk:
                 stage.restart(a * 500)
             case "open":
                 stage.do(cmd.OpenQueue(msgspec.structs.replace(queue, format=Format(2, 1 + b % 3))))
+
+    def _serve(self, kind: str, match: int, b: int) -> None:
+        found = self.state.find_proposal(match)
+        queue = QUEUES[b % len(QUEUES)].name if found is None else found[0].spec.name
+        if kind == "serve":
+            self.stage.do(cmd.GiveServer(match, queue, "10.0.0.1", 7000 + b, "token", 1 + b % 5))
+        else:
+            self.stage.do(cmd.GiveUpServer(match, queue, "answered with status 503", 1 + b % 5))
 
     def _update(self, ticket: int, change: int) -> None:
         found = self.state.find_ticket(ticket)

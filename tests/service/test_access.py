@@ -35,6 +35,7 @@ ONCE = (
     "not_waiting",
     "unknown_result",
     "not_rated",
+    "unknown_deadletter",
 )
 """What those who may are told when there is nothing left to do."""
 BOTH_WAYS = pytest.mark.parametrize("fast", [True, False], ids=["hot", "litestar"])
@@ -68,6 +69,8 @@ CASES: list[Case] = [
     ("GET", "/v1/audit", None, "ann", "o"),
     ("GET", "/v1/tickets/{ticket}/why", None, "fay", "rboi"),
     ("GET", "/v1/queues/{queue}/forecast", None, "ann", "rbois"),
+    ("GET", "/v1/deadletters", None, "ann", "o"),
+    ("POST", "/v1/deadletters/{letter}/retry", None, "ann", "o"),
     ("POST", "/v1/matches/{match}/result", {"teams": [{"rank": 1}, {"rank": 2}]}, "ann", "bo"),
     ("GET", "/v1/matches/{match}/result", None, "ann", "rboi"),
     ("PUT", "/v1/matches/{match}/result", {"teams": [{"rank": 2}, {"rank": 1}]}, "ann", "o"),
@@ -108,7 +111,7 @@ async def played(client: httpx.AsyncClient, key: str) -> dict[str, str]:
 
     match = await until(lambda: found("ann", "match"), "a match")
     proposal = await until(lambda: found("cat", "proposal"), "a proposal")
-    names = {"queue": "pool", "ticket": tickets["fay"], "player": "ann"}
+    names = {"queue": "pool", "ticket": tickets["fay"], "player": "ann", "letter": "a-000000000001"}
     return names | {"proposal": proposal["id"], "match": match["id"]}
 
 

@@ -11,11 +11,13 @@ from typing import Any
 import pytest
 
 from evenmatch.client import Client, Refused
+from evenmatch.client.following import Way
 
 from .auditor import Joined, Log, Seen, Told, audit, number, read_book
 from .harness import PATIENCE_S, Server, queue
 
 QUEUES = queue("duel", timeout_s=10.0, runs_s=30.0) + "[queues.duel.rating]\nplacement = 0\n"
+WAYS: tuple[Way | None, ...] = ("websocket", "sse", None)
 ENV = {"EVENMATCH_KEEP_S": "1", "EVENMATCH_CHECKPOINT_DEBT": "100"}
 
 
@@ -42,7 +44,7 @@ class Crowd:
             mine = int(ticket.id[2:])
             self.log.joined.append(Joined(f"{key}#0", mine, "duel", (name,), ticket.joined_ms))
             self.live[name] = ticket.id
-            way = self.chance.choice(("websocket", "sse", None))
+            way = self.chance.choice(WAYS)
             heard: list[Told] = []
             match = None
             async for event in self.client.watch(ticket.id, way=way):

@@ -29,6 +29,8 @@ PATHS = {
     ("get", "/v1/audit"),
     ("get", "/v1/tickets/{ticket}/why"),
     ("get", "/v1/queues/{queue}/forecast"),
+    ("get", "/v1/deadletters"),
+    ("post", "/v1/deadletters/{letter}/retry"),
     ("patch", "/v1/tickets/{ticket}"),
     ("post", "/v1/tickets/{ticket}/cancel"),
     ("post", "/v1/matches/{match}/started"),
@@ -57,7 +59,7 @@ PATHS = {
     ("get", "/readyz"),
     ("get", "/metrics"),
 }
-_BODILESS = ("/heartbeat", "/end", "/started")
+_BODILESS = ("/heartbeat", "/end", "/started", "/retry")
 BODIES = {path for verb, path in PATHS if verb in ("post", "put", "patch") and not path.endswith(_BODILESS)}
 
 

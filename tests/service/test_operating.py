@@ -70,8 +70,8 @@ def test_what_players_live_through_is_counted_by_queue(fast: bool) -> None:
             assert (await client.get("/nowhere")).status_code == 404
 
             found = await numbers_of(client)
-            for name, joins, made in (("duel", 2, 1), ("checked", 4, 1)):
-                assert found.value("evenmatch_tickets_joined_total", queue=name) == joins
+            for name, joined, made in (("duel", 2, 1), ("checked", 4, 1)):
+                assert found.value("evenmatch_tickets_joined_total", queue=name) == joined
                 assert found.value("evenmatch_matches_made_total", queue=name) == made
                 assert found.value("evenmatch_wait_seconds_count", queue=name) == 2
                 assert found.value("evenmatch_match_quality_count", queue=name) == 1

@@ -18,6 +18,8 @@ _COLOURS = {
     "proposed": "yellow",
     "accepted": "green",
     "matched": "bold green",
+    "server": "bold green",
+    "unserved": "red",
     "requeued": "yellow",
     "cancelled": "red",
     "expired": "red",

@@ -54,6 +54,7 @@ def _dump_queue(queue: QueueState) -> dict[str, Any]:
         "lost": list(queue.lost),
         "avoids": [[ticket, *players] for ticket, players in queue.avoids.items()],
         "met": {"made_ms": queue.met.made_ms, "player": queue.met.player, "team": queue.met.team},
+        "maps": queue.map_memory.dump(),
         "mode": queue.mode,
         "notes_sum": str(queue.notes_sum),
         "active": queue.active.entries,
@@ -97,6 +98,8 @@ def _load_queue(state: State, content: dict[str, Any]) -> None:
     queue.avoids = {ticket: tuple(players) for ticket, *players in content.get("avoids", ())}
     for name, column in content.get("met", {}).items():
         setattr(queue.met, name, column)
+    if "maps" in content:
+        queue.map_memory.load(content["maps"])
     queue.mode = Mode(content.get("mode", "open"))
     queue.notes_sum = int(content["notes_sum"])
     queue.active = Active(content["active"])

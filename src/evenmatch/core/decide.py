@@ -1,8 +1,8 @@
 """Deciding: a command and the state as it is become events, or a refusal. Nothing changes here.
 
-The rules of each kind of command stand in a file of their own: joining, updating, ready_check, starting, deadlines,
-operating, vetting; here they are only told apart. `FinishWave` is decided by the engine, which alone knows the wave in
-flight.
+The rules of each kind of command stand in a file of their own: joining, updating, ready_check, starting, allocating,
+deadlines, operating, vetting; here they are only told apart. `FinishWave` is decided by the engine, which alone knows
+the wave in flight.
 """
 
 from collections.abc import Collection
@@ -19,7 +19,7 @@ from evenmatch.domain.refusals import Reasons, Refusal
 from evenmatch.domain.ticket import Cause, Status
 from evenmatch.numerics.rating_models import model_mistake
 
-from . import deadlines, joining, operating, ready_check, results, starting, updating
+from . import allocating, deadlines, joining, operating, ready_check, results, starting, updating
 from .decision import NOTHING, Decision
 from .state import PROPOSED, RUNNING, WAITING, QueueState, State
 
@@ -66,6 +66,10 @@ def decide(
             return operating.lift_cooldown(state, player, queue, now_ms)
         case cmd.EndMatch(match):
             return _end_match(state, match, now_ms)
+        case cmd.GiveServer():
+            return allocating.give(state, command, now_ms)
+        case cmd.GiveUpServer():
+            return allocating.give_up(state, command, now_ms)
         case cmd.NoteAction(who, action, subject, detail):
             return Decision((ev.OperatorActed(now_ms, who, action, subject, detail),))
         case cmd.ReportResult(result):

@@ -145,7 +145,7 @@ class Engine:
             timetable.recording = recording
         count = max(1, self.part // max(1, command.plan.rosters.shape[1]))
         apart = forbidden(self.state, queue, now_ms).slots if self.state.blocks_changed > flight.sequence else NO_PAIRS
-        vetted = vet(queue, recording, count, apart)
+        vetted = vet(queue, recording, count, apart, self.state.next_proposal, flight.seed)
         recording.next += count
         more = recording.next < len(command.plan.rosters)
         recording.seated[vetted.rows] = True

@@ -17,11 +17,12 @@ from evenmatch.domain import events as ev
 from evenmatch.domain.arrays import Array
 from evenmatch.domain.ticket import Cause
 
+from .allocating import touch_served
 from .claims import add_live, claim, drop_live, release, stop_clock, suspend, wake
 from .cooldowns import clear_books, write_books
 from .forgetting import forget, forget_keys
 from .hashing import key_digest
-from .meetings import drop_avoided, note_avoided, note_met, set_blocks
+from .meetings import drop_avoided, note_avoided, set_blocks
 from .notes import note_details, note_heard, note_lost, note_traits, see_active
 from .state import (
     CALLED_OFF,
@@ -40,6 +41,7 @@ from .state import (
 )
 from .tables import run_of, spans
 from .updating import write
+from .venue import note_played
 
 
 def evolve(state: State, event: ev.Event) -> None:
@@ -67,6 +69,8 @@ def evolve(state: State, event: ev.Event) -> None:
             _match_starting(state, event)
         case ev.MatchesEnded():
             _matches_ended(state, event)
+        case ev.ServerAllocated() | ev.AllocationFailed():
+            touch_served(state, event)
         case ev.CooldownsEnded():
             clear_books(state.queues[event.queue], event.player)
         case ev.ContactLost():
@@ -257,7 +261,7 @@ def _wave_finished(state: State, event: ev.WaveFinished) -> None:
             claim(state, queue, slots)
         else:
             _finish(state, queue, slots, MATCHED, Cause.NONE)
-            note_met(state, queue, event.first_proposal + np.arange(len(event.roster)))
+            note_played(state, queue, event.first_proposal + np.arange(len(event.roster)))
             if event.ends_ms:
                 queue.next_end_ms = min(queue.next_end_ms, event.ends_ms)
                 claim(state, queue, slots)
@@ -340,7 +344,7 @@ def _match_made(state: State, event: ev.MatchMade) -> None:
     _touch(state, queue, slots)
     _finish(state, queue, slots, MATCHED, Cause.NONE)
     p = queue.proposals
-    note_met(state, queue, np.array([event.proposal]))
+    note_played(state, queue, np.array([event.proposal]))
     p.over_ms[slot] = state.now_ms
     p.ends_ms[slot] = event.ends_ms
     if event.ends_ms:

@@ -36,6 +36,7 @@ from .notes import active_population
 from .parties import counted
 from .state import PLAYER_COLUMNS, WAITING, QueueState
 from .tables import run_of, spans
+from .venue import reach_of
 
 LARGE = 20_000
 """From so many waiting tickets on, columns are read after the moment."""
@@ -56,6 +57,7 @@ class _Held:
         self.player = players.player
         self.facts: dict[str, Array] = {n: getattr(players, n) for n in players.names if n not in PLAYER_COLUMNS}
         self.traits = [(name, kept) for name, kept in sorted(queue.traits.items()) if kept]
+        self.venue = queue.spec.venue
         self.format, self.now_ms, self.first_match = queue.spec.format, now_ms, first_match
         self.active_population = active_population(queue, now_ms)
 
@@ -118,7 +120,8 @@ def _read(held: _Held) -> tuple[Snapshot, Array]:
     size = _copy(t["size"], at)
     rows = spans(t["start"][at], size.astype(np.int64))
     rows_at = run_of(rows) if len(rows) else rows
-    starts = _starts(size, len(rows))
+    start = _starts(size, len(rows))
+    facts = {name: _copy(column, rows_at) for name, column in held.facts.items()}
     snapshot = Snapshot(
         format=held.format,
         now_ms=now_ms,
@@ -127,13 +130,14 @@ def _read(held: _Held) -> tuple[Snapshot, Array]:
         misses=_copy(t["misses"], at),
         returned=returned,
         group=_copy(t["group"], at),
-        player_start=starts,
+        player_start=start,
         player=_copy(held.player, rows_at),
-        facts=counted({name: _copy(column, rows_at) for name, column in held.facts.items()}, starts, held.party),
+        facts=counted(facts, start, held.party),
         traits={name: tuple(_fixed(kept.get(row, _NOTHING)[1]) for row in rows.tolist()) for name, kept in held.traits},
         active_population=held.active_population,
         first_match=held.first_match,
         forbidden=_rows_of(held.apart, slots, len(held.waits)),
+        reach=reach_of(held.venue, facts, start[:-1]),
     )
     for column in (
         snapshot.ticket,
@@ -144,6 +148,7 @@ def _read(held: _Held) -> tuple[Snapshot, Array]:
         snapshot.player_start,
         snapshot.player,
         snapshot.forbidden,
+        snapshot.reach,
         *snapshot.facts.values(),
     ):
         column.flags.writeable = False

@@ -167,6 +167,16 @@ def _met(queue: QueueState) -> list[int]:
     return [int(_fold(columns, lane).sum(dtype=np.uint64)) for lane in _LANES]
 
 
+def _remembered(queue: QueueState) -> list[Any]:
+    """Which maps players remember; nothing where nobody does."""
+    memory = queue.map_memory
+    if not len(memory):
+        return []
+    player, noted, seen = memory.columns
+    columns: list[Array] = [player, noted, *seen.T]
+    return [memory.names, *(int(_fold(columns, lane).sum(dtype=np.uint64)) for lane in _LANES)]
+
+
 def _told(spec: QueueSpec) -> dict[str, Any]:
     """The rules that differ from the defaults: a rule that is added later does not change the hash of old journals."""
     defaults = QueueSpec(spec.name)
@@ -192,6 +202,7 @@ def state_hash(state: State) -> str:
                 *(*_proposals_sum(q), str(q.notes_sum & _MASK128), _active(q)),
                 *([] if q.mode is Mode.OPEN else [q.mode]),
                 *_met(q),
+                *_remembered(q),
             ]
             for q in state.by_index
         ],

@@ -14,6 +14,7 @@ from evenmatch.domain.events import TicketsJoined
 from evenmatch.domain.queue import Mode
 from evenmatch.domain.refusals import Reasons, Refusal
 from evenmatch.domain.ticket import FACT_MAX, FACTS, Cause, Member, TicketRequest
+from evenmatch.domain.venue import LATENCY
 
 from .decision import Decision, Outcome
 from .state import QueueState, State
@@ -134,6 +135,8 @@ def member_refused(queue: QueueState, member: Member) -> Refusal | None:
     for name, value in member.facts.items():
         if name in queue.spec.door.keeps and not -FACT_MAX <= value <= FACT_MAX:  # true for NaN too
             return Refusal(Reasons.BAD_FACT, f"{name} is {value}: use a number from {-FACT_MAX:g} to {FACT_MAX:g}")
+        if name.startswith(LATENCY) and name in queue.spec.door.keeps and value < 0:
+            return Refusal(Reasons.BAD_PING, f"{name} is {value:g}: use 0 to {FACT_MAX:g} milliseconds")
         if name in queue.spec.door.words:
             return Refusal(Reasons.BAD_FACT, f"{name} is the number {value:g}: give it as a string")
     for name, word in member.traits.items():

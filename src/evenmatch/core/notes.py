@@ -40,13 +40,17 @@ def note_details(queue: QueueState, first: int, details: Table) -> None:
         queue.details.append(Told(first, details, len(details)))
 
 
-def details_of(queue: QueueState, proposal: int) -> dict[str, Any]:
-    """What the matcher said of a proposal; empty = nothing."""
+def table_of(queue: QueueState, proposal: int) -> Told | None:
+    """The table in which something is said of a proposal."""
     place = bisect_right(queue.details, proposal, key=_first) - 1
     told = queue.details[place] if place >= 0 else None
-    if told is None or proposal >= told.first + len(told.details):
-        return {}
-    return told.details[proposal - told.first]
+    return None if told is None or proposal >= told.first + len(told.details) else told
+
+
+def details_of(queue: QueueState, proposal: int) -> dict[str, Any]:
+    """What the matcher said of a proposal; empty = nothing."""
+    told = table_of(queue, proposal)
+    return {} if told is None else told.details[proposal - told.first]
 
 
 def _first(told: Told) -> int:

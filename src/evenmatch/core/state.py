@@ -24,6 +24,7 @@ from evenmatch.domain.table import Table
 from evenmatch.domain.ticket import FACTS, Status
 
 from .active import Active
+from .map_memory import MapMemory
 from .paged import Paged
 from .tables import Blocks, Columns, Slots, spans
 
@@ -157,6 +158,8 @@ class QueueState:
         """Live ticket -> players whom it avoids."""
         self.met = Met()
         """Kept where the queue has a rule against rematches."""
+        self.map_memory = MapMemory()
+        """Kept where the queue's venue has a memory of maps."""
         self.mode = Mode.OPEN
         self.notes_sum = 0
         """Digest of traits, details, books and lost tickets, kept up to date."""

@@ -6,7 +6,7 @@ Two questions, both answered for all proposals at once:
    that fails here comes from a broken matcher and is refused whole.
 2. Does it still hold? While the matcher thought, tickets may have left, expired, or been suspended by a proposal in
    another queue (I11), or players may have blocked others. Such a proposal is dropped; its other tickets simply wait
-   on. So is every proposal when the queue was given another format meanwhile (I5).
+   on. So is every proposal when the queue was given another format meanwhile, and one that no region is left for (I5).
 
 The first is asked once, and takes no state, so any thread may ask it (`looked_at`). The second is asked of each part of
 the plan just before it is recorded: a large wave is recorded in several events, so that nobody who joins waits for all
@@ -25,6 +25,7 @@ from evenmatch.numerics import plan_check
 from evenmatch.numerics.quality import evenness, match_quality, team_means
 
 from .state import WAITING, QueueState
+from .venue import playable, with_venues
 from .waves import Flight, Recording
 
 
@@ -59,10 +60,11 @@ def refused(queue: QueueState, flight: Flight, recording: Recording) -> Refusal 
     return Refusal(Reasons.BAD_PLAN, f"wave {flight.wave} of {queue.spec.name}: {recording.wrong}")
 
 
-def vet(queue: QueueState, recording: Recording, count: int, apart: Array) -> Vetted:
-    """Check the next `count` matches of a plan against the queue as it is now.
+def vet(queue: QueueState, recording: Recording, count: int, apart: Array, first: int, seed: int) -> Vetted:
+    """Check the next `count` matches of a plan against the queue as it is now, and choose their venues.
 
-    `apart`, int64[k, 2]: slots of tickets that must not meet, if players blocked others meanwhile.
+    `apart`, int64[k, 2]: slots of tickets that must not meet, if players blocked others meanwhile. What holds is
+    numbered on from `first`.
     """
     t, plan = queue.tickets, recording.plan
     part = slice(recording.next, recording.next + count)
@@ -78,6 +80,7 @@ def vet(queue: QueueState, recording: Recording, count: int, apart: Array) -> Ve
         match_of[slots[filled]] = np.nonzero(filled)[0]
         one, other = match_of[apart].T
         holds[one[(one == other) & (one >= 0)]] = False
+    holds[holds] = playable(queue, slots[holds])
     kept = slice(None) if holds.all() else holds
     rows, tickets, slots, team_of = rows[kept], tickets[kept], slots[kept], team_of[kept]
     details = plan.match_details
@@ -90,7 +93,7 @@ def vet(queue: QueueState, recording: Recording, count: int, apart: Array) -> Ve
         team_of=team_of,
         cost=plan.cost[part][kept].astype(np.float64),
         quality=_quality(details, recording, rows, team_of),
-        details=details,
+        details=with_venues(queue, slots, details, first, seed),
         rows=seated,
         dropped=len(holds) - len(rows),
     )

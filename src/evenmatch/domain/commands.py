@@ -148,6 +148,26 @@ class EndMatch(msgspec.Struct, frozen=True):
     match: int
 
 
+class GiveServer(msgspec.Struct, frozen=True):
+    """A match has got a game server."""
+
+    match: int
+    queue: str
+    address: str
+    port: int
+    token: str
+    attempts: int
+
+
+class GiveUpServer(msgspec.Struct, frozen=True):
+    """Nobody gives a match a game server; one that is to start does not."""
+
+    match: int
+    queue: str
+    why: str
+    attempts: int
+
+
 class NoteAction(msgspec.Struct, frozen=True):
     """An operator did something; what it led to stands before it in the same commit."""
 
@@ -194,6 +214,8 @@ Command: TypeAlias = (
     | ConfirmStart
     | FailStart
     | EndMatch
+    | GiveServer
+    | GiveUpServer
     | ReportResult
     | CorrectResult
     | StartSeason

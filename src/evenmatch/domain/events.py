@@ -236,6 +236,34 @@ class MatchesEnded(msgspec.Struct, frozen=True, tag="matches_ended", eq=False):
     """By an operator: they count as never played."""
 
 
+class ServerAllocated(msgspec.Struct, frozen=True, tag="server_allocated", eq=False):
+    """A match was given a game server. Told to those of its tickets that are still in the state."""
+
+    at_ms: int
+    queue: str
+    match: int
+    address: str
+    port: int
+    token: str
+    """What players show the game server."""
+    attempts: int
+    """Requests that it took."""
+    ticket: Array
+    previous: Array
+
+
+class AllocationFailed(msgspec.Struct, frozen=True, tag="allocation_failed", eq=False):
+    """A match was given no game server, and nobody is asked again unless an operator says so."""
+
+    at_ms: int
+    queue: str
+    match: int
+    why: str
+    attempts: int
+    ticket: Array
+    previous: Array
+
+
 class ResultReported(msgspec.Struct, frozen=True, tag="result_reported", eq=False):
     """How a match ended, and what that did to the ratings of its players; replay never rates again."""
 
@@ -348,6 +376,8 @@ Event: TypeAlias = (
     | BlocksSet
     | QueueModeSet
     | MatchesEnded
+    | ServerAllocated
+    | AllocationFailed
     | ResultReported
     | ResultCorrected
     | SeasonStarted

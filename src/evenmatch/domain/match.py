@@ -39,6 +39,7 @@ class Reason(IntEnum):
     NO_FAIR_OPPONENT = 12, "no free lobby overlaps enough and is close enough"
     CANNOT_PLAY_SIDE = 13, "it has a rating for none of the queue's sides"
     KEPT_APART = 14, "those it would play with are blocked, avoided or met too lately"
+    TOO_FAR = 15, "no region is near enough to all whom it would play with"
 
     @property
     def word(self) -> str:

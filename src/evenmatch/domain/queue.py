@@ -7,6 +7,7 @@ import msgspec
 
 from evenmatch.domain.ids import QUEUE_NAME
 from evenmatch.domain.rating import RatingSpec, rating_rule_broken
+from evenmatch.domain.venue import AllocateSpec, VenueSpec, allocate_rule_broken, venue_rule_broken
 
 TEAMS_MAX: Final = 100
 TEAM_SIZE_MAX: Final = 100
@@ -156,6 +157,10 @@ class QueueSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     party: PartySpec = PartySpec()
     rating: RatingSpec | None = None
     """How results become ratings; None = ratings come with the tickets and are not kept."""
+    venue: VenueSpec | None = None
+    """Where matches are played; None = wherever the matcher says, if it does."""
+    allocate: AllocateSpec | None = None
+    """Who is asked for a game server; None = nobody."""
 
 
 def rule_broken(spec: QueueSpec) -> tuple[str, str] | None:
@@ -212,6 +217,10 @@ def rule_broken(spec: QueueSpec) -> tuple[str, str] | None:
             return "require_equal", f"entry {position + 1} is not an attribute's name: use 1 to 64 characters"
         if name in spec.require_equal[:position]:
             return "require_equal", f"{name!r} is listed twice"
+    if spec.venue is not None and (wrong := venue_rule_broken(spec.venue)) is not None:
+        return wrong
+    if spec.allocate is not None and (wrong := allocate_rule_broken(spec.allocate)) is not None:
+        return wrong
     return None if spec.rating is None else rating_rule_broken(spec.rating, form.teams)
 
 

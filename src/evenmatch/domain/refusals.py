@@ -19,6 +19,7 @@ class Reasons(Enum):
     UNKNOWN_RESULT = (404, "This match has no result yet")
     UNKNOWN_PLAYER = (404, "There is no such player")
     UNKNOWN_VERSION = (404, "The queue never had these rules")
+    UNKNOWN_DEADLETTER = (404, "There is no such dead letter")
     UNKNOWN_SIDE = (404, "There is no such side")
     ALREADY_WAITING = (409, "A player already has a live ticket in this queue")
     ALREADY_ACCEPTED = (409, "This player has accepted already")

@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evenmatch.domain.arrays import NO_PAIRS, Array
+from evenmatch.domain.arrays import NO_PAIRS, NONE, Array
 from evenmatch.domain.order import canonical_order
 from evenmatch.domain.queue import NO_FORMAT, Format
 
@@ -47,6 +47,8 @@ class Snapshot(msgspec.Struct, frozen=True, eq=False):
     """The number that the first match of the plan will have."""
     forbidden: Array = NO_PAIRS
     """int64[k, 2]: pairs of rows that must not be in one match."""
+    reach: Array = NONE
+    """int64[n]: the regions that each ticket can play in, as bits: those of a match must share one. Empty = any can."""
 
     @classmethod
     def from_columns(
@@ -125,6 +127,7 @@ class Snapshot(msgspec.Struct, frozen=True, eq=False):
             active_population=self.active_population,
             first_match=self.first_match,
             forbidden=self._pairs(rows),
+            reach=self.reach[rows] if len(self.reach) else self.reach,
         )
 
     def _pairs(self, rows: Array) -> Array:

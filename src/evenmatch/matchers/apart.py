@@ -33,7 +33,7 @@ from evenmatch.domain.table import Table
 if TYPE_CHECKING:
     from evenmatch.matchers.contract import Matcher
 
-__all__ = ["plan_apart"]
+__all__ = ["plan_apart", "stacked"]
 
 ROUNDS: Final = 32
 
@@ -119,8 +119,8 @@ class _Rounds:
             details |= {name: None for name in ("bound", "optimality_gap") if name in details}
             details["rounds"] = len(self.plans)
         return Plan(
-            rosters=_stacked([rosters for rosters, *_ in self.taken], width, np.int32),
-            team_of=_stacked([team_of for _, team_of, *_ in self.taken], width, np.int8),
+            rosters=stacked([rosters for rosters, *_ in self.taken], width, np.int32),
+            team_of=stacked([team_of for _, team_of, *_ in self.taken], width, np.int8),
             cost=np.concatenate([cost for *_, cost, _ in self.taken]) if self.taken else np.empty(0),
             reasons=self.reasons,
             details=details,
@@ -129,7 +129,8 @@ class _Rounds:
         )
 
 
-def _stacked(parts: list[Array], width: int, kind: type) -> Array:
+def stacked(parts: list[Array], width: int, kind: type) -> Array:
+    """Rosters or teams one below the other, filled up with -1."""
     wide: Array = np.full((sum(map(len, parts)), width), -1, kind)
     at = 0
     for part in parts:

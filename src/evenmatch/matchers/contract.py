@@ -15,7 +15,7 @@ Promises of a matcher, checked over every registered one by tests/matchers/test_
   4. the snapshot is not changed, and a ticket's number matters only by its place in the order.
 
 Why groups cannot mix: a matcher only ever sees rows of one group, so no plan of its own can join two. Tickets that must
-not meet are kept apart round the matcher too (`apart`).
+not meet, or have no region in common, are kept apart round the matcher too (`apart`, `reach`).
 
 Complexity. `plan_wave` adds one sort by group when there is more than one group, and nothing otherwise; `check_plan`
 is one compiled pass over tickets and seats (`numerics/plan_check`).
@@ -33,8 +33,8 @@ from evenmatch.domain.queue import NO_FORMAT, DoorSpec, Format
 from evenmatch.domain.snapshot import Snapshot
 from evenmatch.domain.table import Table
 from evenmatch.errors import MatcherError
-from evenmatch.matchers.apart import plan_apart
 from evenmatch.matchers.cost import match_cost
+from evenmatch.matchers.reach import plan_in_reach, shared
 from evenmatch.numerics import plan_check
 
 __all__ = [
@@ -161,8 +161,8 @@ def plan_wave(matcher: Matcher, snapshot: Snapshot, *, seed: int = 0, trace: boo
     With several groups, `details` is {"groups": [...]} with one entry a group, and steps of the trace name theirs.
     """
     if _one_group(snapshot):
-        return plan_apart(matcher, snapshot, seed=seed, trace=trace)
-    parts = [(rows, plan_apart(matcher, part, seed=seed, trace=trace)) for rows, part in _groups(snapshot)]
+        return plan_in_reach(matcher, snapshot, seed=seed, trace=trace)
+    parts = [(rows, plan_in_reach(matcher, part, seed=seed, trace=trace)) for rows, part in _groups(snapshot)]
     codes = [int(snapshot.group[rows[0]]) for rows, _ in parts]
     width = max(plan.rosters.shape[1] for _, plan in parts)
     reasons = np.empty(len(snapshot), np.int8)
@@ -224,6 +224,7 @@ def _slice(snapshot: Snapshot, first: int, end: int) -> Snapshot:
         active_population=snapshot.active_population,
         first_match=snapshot.first_match,
         forbidden=_pairs_within(snapshot.forbidden, first, end),
+        reach=snapshot.reach[rows] if len(snapshot.reach) else snapshot.reach,
     )
 
 
@@ -287,7 +288,11 @@ def check_plan(plan: Plan, snapshot: Snapshot) -> str | None:
     if (wrong := _shape_broken(plan, len(snapshot))) is not None:
         return wrong
     broken = plan_check.first_broken(plan, snapshot)
-    return None if broken is None else _in_words(*broken, plan, snapshot)
+    if broken is not None:
+        return _in_words(*broken, plan, snapshot)
+    if len(snapshot.reach) and len(plan.rosters) and (far := shared(plan.rosters, snapshot.reach) == 0).any():
+        return f"match {int(far.argmax())} has no region that all its tickets can reach"
+    return None
 
 
 _COLUMNS: Final = (

@@ -140,6 +140,8 @@ RIGHTS: Final[dict[tuple[str, str], Right]] = {
     ("DELETE", "/v1/players/{player}"): Right(Least.OPERATOR),
     ("GET", "/v1/tickets/{ticket}/why"): Right(Least.READER, Players.IN_TICKET),
     ("GET", "/v1/queues/{queue}/forecast"): Right(Least.READER, Players.ANYTHING),
+    ("GET", "/v1/deadletters"): Right(Least.OPERATOR),
+    ("POST", "/v1/deadletters/{letter}/retry"): Right(Least.OPERATOR),
 }
 """Method (WS = a WebSocket) and path -> who may. A braced part stands for anything; a bond to a ticket, match or player
 goes by the first one."""

@@ -11,6 +11,7 @@ import msgspec
 from evenmatch.settings import Settings
 
 from .access import Gate, close_of
+from .deliveries import Deliveries
 from .front import Front, dressed
 from .handlers import PROBLEM, Answer, our_mistake
 from .hot import hot, respond
@@ -45,6 +46,7 @@ class App:
         self.hub = Hub(runner)
         self.gate = Gate(runner, settings) if gate is None else gate
         self.front = Front(settings)
+        self.deliveries = Deliveries(runner)
         self.fast = fast
         """Answer the hot paths ahead of Litestar."""
         self._litestar = litestar_app(runner, self.hub, settings, version)
@@ -118,12 +120,14 @@ class App:
         await receive()
         self.runner.start(asyncio.get_running_loop())
         self._beat = asyncio.create_task(self.hub.beat())
+        self.deliveries.start()
         await send({"type": "lifespan.startup.complete"})
         await receive()
         self.hub.close()
         self._beat.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._beat
+        await self.deliveries.close()
         await asyncio.to_thread(self.room.close)
         await self.runner.stop()
         self.runner.journal.close()

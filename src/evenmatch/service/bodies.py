@@ -6,10 +6,11 @@ import msgspec
 
 from evenmatch.domain.queue import Mode
 from evenmatch.domain.ticket import RATING_DEFAULT
+from evenmatch.domain.venue import LATENCY
 
 
 class Player(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
-    """A player of a party. What is left out of the last five is left out of answers too."""
+    """A player of a party. What is left out of the last six is left out of answers too."""
 
     id: str
     rating: float = RATING_DEFAULT
@@ -20,6 +21,8 @@ class Player(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=False):
     region: str | msgspec.UnsetType | None = msgspec.UNSET
     vetoed_maps: list[str] | msgspec.UnsetType = msgspec.UNSET
     roles: list[str] | msgspec.UnsetType = msgspec.UNSET
+    latencies: dict[str, float] | msgspec.UnsetType = msgspec.UNSET
+    """Milliseconds to each region that the player has measured."""
 
 
 def facts_and_traits(player: Player) -> tuple[dict[str, float], dict[str, Any]]:
@@ -34,6 +37,8 @@ def facts_and_traits(player: Player) -> tuple[dict[str, float], dict[str, Any]]:
                 traits[f"profile.{name}"] = value
             else:
                 facts[f"profile.{name}"] = value
+    if player.latencies:
+        facts |= {f"{LATENCY}{region}": latency_ms for region, latency_ms in player.latencies.items()}
     for name in ("region", "vetoed_maps", "roles"):
         value = getattr(player, name)
         if value:
@@ -77,6 +82,7 @@ class PlayerChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     region: str | msgspec.UnsetType | None = msgspec.UNSET
     vetoed_maps: list[str] | msgspec.UnsetType = msgspec.UNSET
     roles: list[str] | msgspec.UnsetType = msgspec.UNSET
+    latencies: dict[str, float] | msgspec.UnsetType = msgspec.UNSET
 
 
 class TicketChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -34,10 +34,11 @@ _SOCKET: Final = """
 <p>A ticket's story as JSON messages: all of it, or what came after a sequence, then live. <code>sequence</code> is the
 journal's: it rises, with holes. Reconnect with <code>after=</code> the last one you saw and nothing is missed. An open
 socket counts as a heartbeat.</p>
-<pre>{"sequence":17,"type":"queued|proposed|accepted|matched|requeued|cancelled|expired","ticket":"t-000000000001",
- "queue":"duel","at_ms":1790000000000, "proposal":{...} | "match":{...} | "cause":"..."}</pre>
+<pre>{"sequence":17,"type":"queued|updated|proposed|accepted|starting|matched|server|unserved|requeued|cancelled|expired",
+ "ticket":"t-000000000001","queue":"duel","at_ms":1790000000000,
+ "proposal":{...} | "match":{...} | "cause":"..." | "server":{"address":"203.0.113.7","port":7777,"token":"..."}}</pre>
 <table><tr><th>close</th><th>means</th></tr>
-<tr><td>1000</td><td>the story is over: matched, cancelled or expired</td></tr>
+<tr><td>1000</td><td>the story is over: matched (with its server, if one is asked for), cancelled or expired</td></tr>
 <tr><td>1001, 1012</td><td>the server stops or restarts; come back with <code>after=</code></td></tr>
 <tr><td>1008</td><td>the client sent messages; nothing is to be said here</td></tr>
 <tr><td>1013</td><td>too slow, too many requests, or a busy server; come back with <code>after=</code></td></tr>

@@ -113,6 +113,19 @@ EXAMPLES: Final[dict[str, Any]] = {
             "blocks": ["ben", "cat"],
         }
     },
+    "deadletters": {
+        "deadletters": [
+            {
+                "id": "a-000000000001",
+                "match": "m-000000000001",
+                "queue": "duel",
+                "made_ms": 1790000004200,
+                "tried_ms": 1790000020000,
+                "attempts": 5,
+                "why": "answered with status 503",
+            }
+        ]
+    },
     "audit": {
         "entries": [
             {

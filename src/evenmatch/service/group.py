@@ -14,6 +14,7 @@ from evenmatch.domain.refusals import Refusal
 from evenmatch.domain.ticket import Member, TicketRequest
 from evenmatch.errors import JournalError
 from evenmatch.storage.erasing import Erasure
+from evenmatch.storage.outbox import Letter
 
 from .bodies import Player, facts_and_traits
 from .mailbox import (
@@ -89,6 +90,8 @@ class Group:
         self.attributes: list[tuple[int, dict[str, Any]]] = []
         self.joined_players: list[int] = []
         self.erasures: list[Erasure] = []
+        self.letters: list[Letter] = []
+        """Requests for game servers, as they stand after this commit."""
         self.rest: list[WaveOrder] = []
         """Parts of large waves that come after whatever waits by now."""
         self._answers: list[tuple[Order, Any]] = []

@@ -19,7 +19,7 @@ from . import wire
 from .bodies import Player, TicketBody
 from .mailbox import CommandOrder, Joined, JoinEntry, JoinOrder, Unavailable
 from .runner import Runner
-from .views import TicketView
+from .views import MatchView, TicketView
 
 log = structlog.get_logger("evenmatch.http")
 
@@ -227,20 +227,32 @@ async def _look(runner: Runner, ask: Callable[..., Any], wrap: Callable[[Any], A
     return Answer(200, _encode(wrap(found)))
 
 
-async def get_ticket(runner: Runner, ticket: str) -> Answer:
+def _without_server(match: MatchView) -> MatchView:
+    return msgspec.structs.replace(match, server=msgspec.UNSET)
+
+
+async def get_ticket(runner: Runner, ticket: str, *, servers: bool = True) -> Answer:
     """GET /v1/tickets/{id}"""
     number = number_of(TICKET_PREFIX, ticket)
     if number is None:
         return _unknown(Reasons.UNKNOWN_TICKET, "ticket", ticket)
-    return await _look(runner, lambda views, now_ms: views.ticket(number, now_ms), TicketAnswer)
+
+    def answer(view: TicketView) -> TicketAnswer:
+        if view.match is not None and not servers:
+            view = msgspec.structs.replace(view, match=_without_server(view.match))
+        return TicketAnswer(view)
+
+    return await _look(runner, lambda views, now_ms: views.ticket(number, now_ms), answer)
 
 
-async def get_match(runner: Runner, match: str) -> Answer:
+async def get_match(runner: Runner, match: str, *, servers: bool = True) -> Answer:
     """GET /v1/matches/{id}"""
     number = number_of(MATCH_PREFIX, match)
     if number is None:
         return _unknown(Reasons.UNKNOWN_MATCH, "match", match)
-    return await _look(runner, lambda views, _: views.match(number), lambda view: {"match": view})
+    return await _look(
+        runner, lambda views, _: views.match(number), lambda view: {"match": view if servers else _without_server(view)}
+    )
 
 
 async def get_queues(runner: Runner) -> Answer:

@@ -88,7 +88,7 @@ def hot(runner: Runner, settings: Settings, scope: Message, receive: Receive) ->
     elif method == "GET" and path.startswith(_TICKETS):
         ticket = path[len(_TICKETS) :]
         if ticket and "/" not in ticket:
-            return handlers.get_ticket(runner, ticket)
+            return handlers.get_ticket(runner, ticket, servers=own.sees_servers(scope))
     return None
 
 

@@ -19,7 +19,7 @@ from evenmatch.domain.ticket import Cause
 from .views import Views
 
 TERMINAL = frozenset({"matched", "cancelled", "expired"})
-"""After one of these a ticket's story is over."""
+"""After one of these a ticket's story is over; but a match whose game server is still asked for goes on with it."""
 
 
 class Mention(msgspec.Struct, frozen=True, eq=False):
@@ -67,6 +67,9 @@ def mentions(event: ev.Event) -> Iterator[Mention]:
             yield Mention("updated", np.array([event.ticket]), np.array([event.previous]))
         case ev.MatchMade():
             yield Mention("matched", event.ticket, event.previous, np.full(len(event.ticket), event.proposal))
+        case ev.ServerAllocated() | ev.AllocationFailed():
+            kind = "server" if isinstance(event, ev.ServerAllocated) else "unserved"
+            yield Mention(kind, event.ticket, event.previous, np.full(len(event.ticket), event.match))
         case ev.ProposalsFailed():
             cause_word = Cause(event.cause).word
             lost = np.isin(event.blamed, event.lost)
@@ -98,10 +101,18 @@ def _message(views: Views, event: ev.Event, sequence: int, mention: Mention, pla
             "deadline_ms": event.deadline_ms,
             "timeout_ms": event.deadline_ms - event.at_ms,
         }
-    elif mention.type in ("starting", "matched") and number is not None:
+    terminal = mention.type in TERMINAL
+    if mention.type in ("starting", "matched", "server", "unserved") and number is not None:
         match = views.match(number)
         content["match"] = None if isinstance(match, Refusal) else match
-    return Told(ticket, sequence, msgspec.json.encode(content).decode(), mention.type in TERMINAL, mention.type)
+        made = not isinstance(match, Refusal) and match.standing != "starting"
+        if mention.type == "matched":
+            terminal = isinstance(match, Refusal) or not views.awaits_server(match.queue, number)
+        elif mention.type != "starting":
+            terminal = made
+    if isinstance(event, ev.ServerAllocated):
+        content["server"] = {"address": event.address, "port": event.port, "token": event.token}
+    return Told(ticket, sequence, msgspec.json.encode(content).decode(), terminal, mention.type)
 
 
 def live(views: Views, event: ev.Event, sequence: int, listening: Container[int]) -> list[Told]:
@@ -151,4 +162,6 @@ def story(views: Views, ticket: int, after: int | None, now_ms: int) -> Story | 
                 break
         else:
             raise AssertionError(f"event {sequence} does not mention ticket {ticket}")
-    return Story(told[::-1], last, over)
+    told.reverse()
+    told[:-1] = [msgspec.structs.replace(message, terminal=False) for message in told[:-1]]
+    return Story(told, last, over)

@@ -31,6 +31,7 @@ from .documented import response as _response
 from .examples import EXAMPLES
 from .handlers import BatchAnswer, TicketAnswer
 from .result_bodies import CorrectionBody, ResultBody, SeasonBody
+from .routes_deadletters import deadletter_routes
 from .routes_operators import operator_routes
 from .routes_play import play_routes
 from .routes_results import result_routes
@@ -179,9 +180,9 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
         responses=_granted(200, TicketAnswer, "The ticket", EXAMPLES["ticket_proposed"])
         | _problems(Reasons.UNKNOWN_TICKET),
     )
-    async def get_ticket(ticket: TicketId) -> Response[Any]:
+    async def get_ticket(ticket: TicketId, request: Request[Any, Any, Any]) -> Response[Any]:
         """Status, wait, and the proposal or match it is in."""
-        return _response(await handlers.get_ticket(runner, ticket))
+        return _response(await handlers.get_ticket(runner, ticket, servers=own.sees_servers(request.scope)))
 
     @delete(
         "/v1/tickets/{ticket:str}",
@@ -253,9 +254,9 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
         summary="Look at a match",
         responses=_granted(200, MatchAnswer, "The match", EXAMPLES["match"]) | _problems(Reasons.UNKNOWN_MATCH),
     )
-    async def get_match(match: MatchId) -> Response[Any]:
-        """Teams, players, queue and quality."""
-        return _response(await handlers.get_match(runner, match))
+    async def get_match(match: MatchId, request: Request[Any, Any, Any]) -> Response[Any]:
+        """Teams, players, queue, quality and venue."""
+        return _response(await handlers.get_match(runner, match, servers=own.sees_servers(request.scope)))
 
     @get(
         "/v1/queues",
@@ -328,6 +329,7 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
             metrics,
             openapi,
             docs,
+            *deadletter_routes(runner),
             *operator_routes(runner),
             *play_routes(runner),
             *result_routes(runner),

@@ -34,6 +34,7 @@ from evenmatch.recovery import checkpoint_in_pieces, checkpoint_of, recover
 from evenmatch.settings import Settings
 from evenmatch.storage.erasing import Erasure
 from evenmatch.storage.ledger import Entries
+from evenmatch.storage.outbox import Letter
 from evenmatch.storage.protocol import Commit, Journal
 
 from . import messages
@@ -41,6 +42,7 @@ from .clock import Clock
 from .directory import Directory
 from .forecasts import Forecasts
 from .group import FAILED, Group, side_by_side, unavailable
+from .letters import new_letters
 from .mailbox import Order, Question, Reply
 from .metrics import Metrics
 from .opening import open_queues
@@ -77,6 +79,8 @@ class Runner:
         self.listening: dict[int, Any] = {}
         """Tickets whose owners hold a WebSocket; the event loop writes, the engine thread looks."""
         self.push: Callable[[list[messages.Told]], None] = lambda _: None
+        self.posted: Callable[[list[Letter]], None] = lambda _: None
+        """Hears, on the event loop, of requests for game servers that are durable now."""
         self.fatal: Callable[[str], None] = lambda _: None
         """Called from the engine thread when the journal belongs to another owner."""
         self._specs = tuple(specs)
@@ -214,8 +218,16 @@ class Runner:
             for run in side_by_side(orders):
                 group.step(run)
             names = self.directory.settle(group.joined_players)
+            group.letters += new_letters(group)
             self._commit(
-                group.events, now_ms, names, group.attributes, group.departures, self.book.entries(), group.erasures
+                group.events,
+                now_ms,
+                names,
+                group.attributes,
+                group.departures,
+                self.book.entries(),
+                group.erasures,
+                group.letters,
             )
         except JournalError as error:
             self._failed_commit(error, orders)
@@ -244,8 +256,9 @@ class Runner:
         steps: list[Step],
         entries: Entries | None = None,
         erasures: list[Erasure] | None = None,
+        letters: list[Letter] | None = None,
     ) -> None:
-        if not events:
+        if not events and not letters:
             return
         started = time.perf_counter()
         self.journal.append(
@@ -259,6 +272,7 @@ class Runner:
                 matches=[row for step in steps for left in step.departures for row in left.matches],
                 entries=entries,
                 erasures=erasures or [],
+                letters=letters or [],
             )
         )
         self.metrics.committed(events, time.perf_counter() - started, self.engine.state)
@@ -294,6 +308,8 @@ class Runner:
             for sequence, event in enumerate(group.events, first):
                 told += messages.live(self.views, event, sequence, self.listening)
         self._answer(group.answers(), told)
+        if group.letters and self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self.posted, group.letters)
         for event in group.events:
             if isinstance(event, WaveAbandoned):
                 log.warning("a wave was given up", queue=event.queue, wave=event.wave, why=event.why)

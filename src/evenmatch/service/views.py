@@ -17,6 +17,7 @@ from evenmatch.domain.match import in_names
 from evenmatch.domain.queue import QueueSpec
 from evenmatch.domain.refusals import Reasons, Refusal
 from evenmatch.domain.ticket import Status
+from evenmatch.storage.outbox import Letter
 from evenmatch.storage.protocol import Journal
 
 from .bodies import Player, player_of
@@ -52,6 +53,15 @@ class TeamView(msgspec.Struct, frozen=True):
     """What the queue calls it, such as attack."""
 
 
+class ServerView(msgspec.Struct, frozen=True):
+    """The game server of a match."""
+
+    address: str
+    port: int
+    token: str
+    """What players show it."""
+
+
 class MatchView(msgspec.Struct, frozen=True):
     """A match: accepted by everyone, never changed."""
 
@@ -70,6 +80,8 @@ class MatchView(msgspec.Struct, frozen=True):
     """What else the matcher says of it, such as the map."""
     odds: list[float] | None = None
     """How likely each team is to win, where the queue keeps ratings; once there is a result, as it was said before."""
+    server: ServerView | msgspec.UnsetType = msgspec.UNSET
+    """Its game server, once there is one; for its players and the game's backend only."""
 
 
 class TicketView(msgspec.Struct, frozen=True):
@@ -169,7 +181,9 @@ class Views:
         record = ticket_record(self.engine.state, number, now_ms) or self.journal.finished_ticket(number)
         if record is None:
             return Refusal(Reasons.UNKNOWN_TICKET, f"no ticket is called {ticket_id(number)}")
-        return int(record["sequence"]), record["status"] not in ("waiting", "proposed")
+        over = record["status"] not in ("waiting", "proposed")
+        awaits = record["match"] is not None and self.awaits_server(record["queue"], record["match"])
+        return int(record["sequence"]), over and not awaits
 
     def proposal(self, number: int) -> ProposalView:
         """An open proposal."""
@@ -208,7 +222,25 @@ class Views:
             cost=record["cost"],
             details=in_names(record.get("details", {}), ticket_id),
             odds=self._odds(number, record),
+            server=self.server(record["queue"], number),
         )
+
+    def _letter(self, queue: str, number: int) -> Letter | None:
+        """The request for a match's game server, where its queue asks for one."""
+        found = self.engine.state.queues.get(queue)
+        return None if found is None or found.spec.allocate is None else self.journal.letter(number)
+
+    def awaits_server(self, queue: str, number: int) -> bool:
+        """Is a match still to hear of its game server?"""
+        letter = self._letter(queue, number)
+        return letter is not None and letter.status == "pending"
+
+    def server(self, queue: str, number: int) -> ServerView | msgspec.UnsetType:
+        """A match's game server, once there is one."""
+        letter = self._letter(queue, number)
+        if letter is None or letter.server is None:
+            return msgspec.UNSET
+        return ServerView(letter.server.address, letter.server.port, letter.server.token)
 
     def _odds(self, number: int, record: dict[str, Any]) -> list[float] | None:
         queue = self.engine.state.queues.get(record["queue"])

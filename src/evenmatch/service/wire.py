@@ -113,6 +113,7 @@ _KNOWN_FIELDS: Final = (
     "region",
     "vetoed_maps",
     "roles",
+    "latencies",
     "tickets",
     "player",
     "avoid",

@@ -74,6 +74,15 @@ CREATE TABLE IF NOT EXISTS erased (
     at_ms  INTEGER NOT NULL
 ) STRICT;
 
+-- Requests for game servers, a match each: pending, done, dead (given up) or dropped (the match is not played).
+CREATE TABLE IF NOT EXISTS outbox (
+    match  INTEGER PRIMARY KEY,
+    status TEXT NOT NULL,
+    body   TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX IF NOT EXISTS outbox_open ON outbox (status, match) WHERE status IN ('pending', 'dead');
+
 -- The owner's number; a commit whose owner has another is turned away.
 CREATE TABLE owner (
     only  INTEGER PRIMARY KEY CHECK (only = 1),

@@ -10,6 +10,7 @@ from evenmatch.errors import JournalError, JournalStale
 from .erasing import Traces
 from .memory_ledger import MemoryLedger
 from .openings import Opening
+from .outbox import Letter
 from .protocol import Checkpoint, Commit
 
 CHECKPOINTS_KEPT = 2
@@ -31,6 +32,7 @@ class MemoryStore:
         self.erased: dict[int, int] = {}
         self.openings: dict[str, dict[int, Opening]] = {}
         self.ledger = MemoryLedger()
+        self.outbox: dict[int, Letter] = {}
 
 
 class MemoryJournal:
@@ -97,6 +99,7 @@ class MemoryJournal:
         store.audit.update(commit.actions())
         for opening in commit.openings():
             store.openings.setdefault(opening.queue, {})[opening.version] = opening
+        store.outbox.update((letter.match, letter) for letter in commit.letters)
 
     def read(self, after: int) -> Iterator[tuple[int, Event]]:
         """Every event after a sequence, with its own."""
@@ -194,6 +197,15 @@ class MemoryJournal:
             )
         ]
         return Traces(tickets, matches)
+
+    def letter(self, match: int) -> Letter | None:
+        """The request for a match's game server."""
+        return self.store.outbox.get(match)
+
+    def letters(self, status: str) -> list[Letter]:
+        """All such requests that stand like this, oldest match first."""
+        found = [letter for letter in self.store.outbox.values() if letter.status == status]
+        return sorted(found, key=lambda letter: letter.match)
 
     def close(self) -> None:
         """Nothing to let go of."""

@@ -5,6 +5,7 @@
 - Events speak of players by number. Their names, and the attributes of tickets, live in side tables and are written in
   the same commit as the events that need them; a name can be erased without touching an event.
 - Results and ratings live in the ledger (`ledger.py`), written in the same commit as the events that tell of them.
+- Requests for game servers are kept in the outbox (`outbox.py`), written with the events that they follow from.
 - Finished tickets and matches are written to read tables when they leave the state; so are operators' actions, at once.
 """
 
@@ -18,6 +19,7 @@ from evenmatch.domain.events import Event, OperatorActed
 from .erasing import Erasure, Traces
 from .ledger import Entries, Ledger
 from .openings import Opening, openings_in
+from .outbox import Letter
 
 
 class Commit(msgspec.Struct, frozen=True, eq=False):
@@ -38,6 +40,8 @@ class Commit(msgspec.Struct, frozen=True, eq=False):
     """what goes into the ledger: results, ratings"""
     erasures: list[Erasure] = []
     """players whose names go; before the new names of the same commit come"""
+    letters: list[Letter] = []
+    """requests for game servers, new or as they stand now; a commit may have nothing else"""
 
     @property
     def last_sequence(self) -> int:
@@ -131,6 +135,12 @@ class Journal(Protocol):
 
     def traces(self, player: int) -> Traces:
         """The finished tickets and matches that a player is in; slow, and any thread may ask."""
+
+    def letter(self, match: int) -> Letter | None:
+        """The request for a match's game server."""
+
+    def letters(self, status: str) -> list[Letter]:
+        """All such requests that stand like this, oldest match first."""
 
     def close(self) -> None:
         """Let go of the journal."""

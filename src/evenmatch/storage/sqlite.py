@@ -22,7 +22,7 @@ import msgspec
 from evenmatch.domain.events import Event
 from evenmatch.errors import JournalDamaged, JournalError, JournalForeign, JournalNewer
 
-from . import sqlite_ledger
+from . import outbox, sqlite_ledger
 from .audit import AUDIT_TABLE, audited
 from .codec import SCHEMA, decode_events, encode_events
 from .erasing import ERASED_TABLE, Traces, erase, last_number, overwriting, traces_in
@@ -94,6 +94,7 @@ class SqliteJournal:
             for table in (AUDIT_TABLE, OPENINGS_TABLE, ERASED_TABLE):
                 db.execute(table)
             sqlite_ledger.create(db)
+            outbox.create(db)
             if schema < SCHEMA:
                 db.execute(f"PRAGMA user_version = {SCHEMA}")  # an older evenmatch could not read what we add
             db.execute("UPDATE owner SET fence = fence + 1")
@@ -167,6 +168,7 @@ class SqliteJournal:
             if commit.entries is not None:
                 sqlite_ledger.write(db, commit.entries)
             write_openings(db, commit.openings())
+            outbox.write(db, commit.letters)
         self._last = commit.last_sequence
 
     def _commits(self, after: int) -> Iterator[tuple[int, list[Event]]]:
@@ -310,6 +312,14 @@ class SqliteJournal:
     def traces(self, player: int) -> Traces:
         """The finished tickets and matches that a player is in; slow, and any thread may ask."""
         return traces_in(self.path, player)
+
+    def letter(self, match: int) -> outbox.Letter | None:
+        """The request for a match's game server."""
+        return outbox.letter(self._db, self.path, match)
+
+    def letters(self, status: str) -> list[outbox.Letter]:
+        """All such requests that stand like this, oldest match first."""
+        return outbox.letters(self._db, self.path, status)
 
     def _record(self, sql: str, number: int) -> dict[str, Any] | None:
         with said_clearly(self.path):
