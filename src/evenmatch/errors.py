@@ -105,3 +105,7 @@ class JournalStale(JournalError):
 
 class JournalUnavailable(JournalError):
     """The disk under the journal is full, read-only or failing."""
+
+
+class LabError(EvenmatchError, ValueError):
+    """What the lab was asked for cannot be done as it stands."""

@@ -1,0 +1,86 @@
+"""How a match goes: who is on which team, how even it is, how far everybody is from the server, and who wins.
+
+Whoever is `scale` points stronger wins ten times as often: every team plays at its mean skill plus a draw from a Gumbel
+distribution, and the best finishes first. For two teams that is the Elo curve, for more it is Plackett and Luce's model.
+"""
+
+import math
+from typing import Final
+
+import numpy as np
+
+from evenmatch.domain.arrays import Array
+from evenmatch.domain.queue import QueueSpec
+from evenmatch.numerics.seeds import uniforms
+
+from .people import People
+from .population import Game
+
+__all__ = ["Outcomes"]
+
+_LUCK: Final = 30
+_TEAMS_ROOM: Final = 256
+_LEAST: Final = 1e-12
+
+
+class Outcomes:
+    """The game itself."""
+
+    def __init__(self, game: Game, spec: QueueSpec, people: People, seed: int) -> None:
+        self._people, self._seed = people, seed
+        self._scale = game.scale
+        self._noise = game.scale / math.log(10.0)
+        form = game.format
+        self._alone = form.teams == 1
+        """All against all, and the matchmaker sees a lobby."""
+        self._split = form if spec.format.teams == 1 and form.teams > 1 else None
+        """The matchmaker makes a lobby, and the game makes teams of it."""
+
+    def teams(self, seated: Array, believed: Array) -> Array:
+        """int64[n]: the team of each player in the game. A lobby is dealt out by rating, there and back again."""
+        if self._alone:
+            return np.arange(len(seated))
+        if self._split is None:
+            return seated.astype(np.int64)
+        teams = self._split.teams
+        place = np.arange(len(seated))
+        turn = np.where(place // teams % 2 == 0, place % teams, teams - 1 - place % teams)
+        found = np.empty(len(seated), np.int64)
+        found[np.lexsort((place, -believed))] = turn
+        return found
+
+    def told(self, rows: Array, team: Array, believed: Array) -> dict[str, float]:
+        """How even a match is: by ratings, and really."""
+        size = np.bincount(team)
+        by_rating = np.bincount(team, believed[rows]) / size
+        by_skill = np.bincount(team, self._people.skill[rows]) / size
+        gap, really = np.ptp(by_rating), np.ptp(by_skill)
+        return {
+            "gap": float(gap),
+            "odds": self._favourite(float(gap)),
+            "true_gap": float(really),
+            "true_odds": self._favourite(float(really)),
+            "spread": float(np.ptp(believed[rows])),
+        }
+
+    def _favourite(self, gap: float) -> float:
+        """How likely the strongest is to beat the weakest."""
+        return 0.5 + 0.5 * math.tanh(gap * math.log(10.0) / (2.0 * self._scale))
+
+    def extra_ms(self, rows: Array) -> Array:
+        """float64[n]: how much farther away everybody plays than they could, in the region that is best for the worst."""
+        latency = self._people.latency[rows]
+        chosen = int(np.argmin(latency.max(axis=0)))
+        extra: Array = latency[:, chosen] - latency.min(axis=1)
+        return extra
+
+    def result(self, match: int, rows: Array, team: Array) -> tuple[Array, Array, Array]:
+        """Players' rows team by team, where each team begins (int64[teams + 1]), and the teams' ranks (0 is best)."""
+        size = np.bincount(team)
+        strength = np.bincount(team, self._people.skill[rows]) / size
+        drawn = uniforms(self._seed, match * _TEAMS_ROOM + np.arange(len(size)), _LUCK)
+        played = strength - self._noise * np.log(-np.log(np.clip(drawn, _LEAST, 1.0 - _LEAST)))
+        rank = np.empty(len(size), np.int64)
+        rank[np.argsort(-played, kind="stable")] = np.arange(len(size))
+        start = np.concatenate([[0], np.cumsum(size)])
+        return rows[np.argsort(team, kind="stable")], start, rank
