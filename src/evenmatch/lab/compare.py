@@ -1,0 +1,116 @@
+"""Matchers side by side, on the same traffic.
+
+    cases: matchers or queues x seeds ─> those that are kept already, and those that are to be run
+                                          └─> a pool of processes, or a cluster ─> kept, one file each ─> Comparison
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from evenmatch import config
+from evenmatch.domain.queue import QueueSpec
+from evenmatch.errors import LabError
+from evenmatch.matchers import registry
+
+from . import population as populations
+from .comparison import Comparison, NotPlayed, Row
+from .intervals import flattened, over
+from .pool import Stopped, run_all
+from .population import Population
+from .queues import NotApplicable, for_matcher, settled
+from .runs import Case, Found
+
+__all__ = ["Stopped", "compare"]
+
+SEEDS_MOST: Final = 1_000
+HOURS_MOST: Final = 24.0 * 28
+_NOT_COMPARED: Final = ("by", "histograms")
+
+Progress = Callable[[list[float]], None]
+"""Hears the share of each case that is done."""
+
+
+def compare(
+    population: str | Population = "duel-small",
+    *,
+    matchers: Sequence[str] | None = None,
+    queues: Sequence[str | Path] | None = None,
+    hours: float = 4.0,
+    seeds: int = 3,
+    keep: Path | None = None,
+    workers: int | None = None,
+    dask: str | None = None,
+    progress: Progress = lambda _: None,
+) -> Comparison:
+    """Run every matcher, or every queue of these files, with seeds 1 to `seeds`, and set them side by side.
+
+    `population` is a preset, a file, or a value. Without matchers and queues it is all matchers. With `keep`, a folder,
+    what is done is kept there and not done again. Raises LabError when something cannot be used, and Stopped when it
+    was interrupted.
+    """
+    if isinstance(population, Population):
+        given, folder, called = population, Path(), population.title
+    else:
+        (given, folder), called = populations.load(population), population
+    if not 0 < hours <= HOURS_MOST:
+        raise LabError(f"{hours:g} hours cannot be run: use more than 0 and at most {HOURS_MOST:g}")
+    if not 1 <= seeds <= SEEDS_MOST:
+        raise LabError(f"{seeds} seeds cannot be run: use 1 to {SEEDS_MOST}")
+    if matchers is not None and queues is not None:
+        raise LabError("give matchers or queues, not both: the rules of a queue name its matcher")
+    played, not_played = _queues(given, matchers, queues)
+    cases = [
+        Case(name, spec, given, str(folder), seed, hours) for name, spec in played for seed in range(1, seeds + 1)
+    ]
+    found = run_all(cases, keep, workers, dask, progress)
+    rows = [_row(name, spec, [one for one in found if one.name == name]) for name, spec in played]
+    return Comparison(called, given, hours, seeds, rows, not_played)
+
+
+def _queues(
+    population: Population, matchers: Sequence[str] | None, queues: Sequence[str | Path] | None
+) -> tuple[list[tuple[str, QueueSpec]], list[NotPlayed]]:
+    wanted: list[tuple[str, Callable[[], QueueSpec]]] = []
+    if queues is not None:
+        for file in queues:
+            for spec in config.load(Path(file)):
+                name = spec.name if len(queues) == 1 else f"{Path(file).stem}:{spec.name}"
+                wanted.append((name, lambda spec=spec: settled(population, spec)))  # type: ignore[misc]
+    else:
+        for name in matchers if matchers is not None else registry.names():
+            if name not in registry.MATCHERS:
+                raise LabError(f"there is no matcher {name!r}: use {', '.join(registry.names())}")
+            wanted.append((name, lambda name=name: for_matcher(population, name)))  # type: ignore[misc]
+    if not wanted:
+        raise LabError("there is nothing to compare: name a matcher or a queue")
+    twice = {name for name, _ in wanted if [other for other, _ in wanted].count(name) > 1}
+    if twice:
+        raise LabError(f"{sorted(twice)[0]} is named twice")
+    played, not_played = [], []
+    for name, make in wanted:
+        try:
+            played.append((name, make()))
+        except NotApplicable as why:
+            not_played.append(NotPlayed(name, str(why)))
+    return played, not_played
+
+
+def _row(name: str, spec: QueueSpec, found: list[Found]) -> Row:
+    """What came of one queue, over its seeds."""
+    flat = [
+        flattened({key: value for key, value in one.measures.items() if key not in _NOT_COMPARED}) for one in found
+    ]
+    names = dict.fromkeys(key for one in flat for key in one)
+    table: dict[str, Any] = msgspec.to_builtins(spec)
+    del table["door"]
+    return Row(
+        name=name,
+        queue=table,
+        measures={key: over([one.get(key) for one in flat]) for key in names},
+        runs=[{"seed": one.seed, **one.measures} for one in found],
+        timing=[{"seed": one.seed, **one.timing} for one in found],
+    )
+

@@ -1,0 +1,169 @@
+"""What a comparison found: a value that prints as a table and can be taken elsewhere."""
+
+import csv
+import io
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from evenmatch.errors import LabError
+
+from .intervals import Interval
+from .population import Population
+
+__all__ = ["COLUMNS", "Comparison", "NotPlayed", "Row"]
+
+COLUMNS: Final = {
+    "matches_an_hour": ("matches/h", "{:.0f}"),
+    "never_matched": ("never matched", "{:.1%}"),
+    "wait_s.p50": ("wait p50 s", "{:.1f}"),
+    "wait_s.p90": ("p90 s", "{:.1f}"),
+    "wait_s.p99": ("p99 s", "{:.1f}"),
+    "true_odds.fair_share": ("fair 45-55 %", "{:.1%}"),
+    "true_odds.mean": ("favourite wins", "{:.1%}"),
+    "true_odds.worst": ("worst 1 %", "{:.1%}"),
+    "gap.p50": ("gap p50", "{:.0f}"),
+    "latency_extra_ms.mean": ("extra ms", "{:.1f}"),
+    "overtaking.share": ("overtaken", "{:.1%}"),
+}
+"""The columns of the short table: what is measured, what stands above it, how it is written."""
+WAIT: Final = "wait_to_match_s.p90"
+QUALITY: Final = "true_odds.fair_share"
+
+
+class NotPlayed(msgspec.Struct, frozen=True):
+    """A matcher that cannot play this game."""
+
+    name: str
+    why: str
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One queue, over all seeds."""
+
+    name: str
+    queue: dict[str, Any]
+    """Its rules."""
+    measures: dict[str, Interval]
+    """By dotted name."""
+    runs: list[dict[str, Any]]
+    """All that was measured, a seed each."""
+    timing: list[dict[str, Any]]
+
+    def mean(self, measure: str) -> float | None:
+        """The mean over seeds."""
+        found = self.measures.get(measure)
+        return None if found is None else found.mean
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """Queues side by side."""
+
+    called: str
+    population: Population
+    hours: float
+    seeds: int
+    rows: list[Row]
+    not_played: list[NotPlayed]
+
+    @property
+    def front(self) -> list[str]:
+        """Those that no other beats both in wait and in quality: the Pareto front."""
+        points = {row.name: (row.mean(WAIT), row.mean(QUALITY)) for row in self.rows}
+        known = {name: (wait, fair) for name, (wait, fair) in points.items() if wait is not None and fair is not None}
+        return [
+            name
+            for name, (wait, fair) in known.items()
+            if not any(
+                other_wait <= wait and other_fair >= fair and (other_wait, other_fair) != (wait, fair)
+                for other_wait, other_fair in known.values()
+            )
+        ]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values; whatever hangs on the machine stands under `timing`."""
+        return {
+            "population": self.called,
+            "hours": self.hours,
+            "seeds": list(range(1, self.seeds + 1)),
+            "matchers": [
+                {
+                    "name": row.name,
+                    "front": row.name in self.front,
+                    "measures": msgspec.to_builtins(row.measures),
+                    "queue": row.queue,
+                    "runs": row.runs,
+                }
+                for row in self.rows
+            ],
+            "not_applicable": msgspec.to_builtins(self.not_played),
+            "configuration": msgspec.to_builtins(self.population),
+            "timing": {row.name: row.timing for row in self.rows},
+        }
+
+    def records(self) -> list[dict[str, Any]]:
+        """A row a queue, a column a measure, with its interval."""
+        found = []
+        for row in self.rows:
+            record: dict[str, Any] = {"name": row.name, "front": row.name in self.front}
+            for measure, one in row.measures.items():
+                record |= {measure: one.mean, f"{measure}.low": one.low, f"{measure}.high": one.high}
+            found.append(record)
+        return found
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """The records as CSV; written to a file, too, if one is named."""
+        records = self.records()
+        names = list(dict.fromkeys(name for record in records for name in record))
+        text = io.StringIO()
+        writer = csv.DictWriter(text, names, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(records)
+        if path is not None:
+            Path(path).write_text(text.getvalue(), "utf-8")
+        return text.getvalue()
+
+    def to_pandas(self) -> Any:
+        """A pandas.DataFrame of the records."""
+        try:
+            import pandas
+        except ImportError:
+            raise LabError("pandas is not installed: pip install pandas") from None
+        return pandas.DataFrame.from_records(self.records())
+
+    def to_polars(self) -> Any:
+        """A polars.DataFrame of the records."""
+        try:
+            import polars
+        except ImportError:
+            raise LabError("polars is not installed: pip install polars") from None
+        return polars.DataFrame(self.records(), infer_schema_length=None)
+
+    def to_parquet(self, path: str | Path) -> None:
+        """The records as a Parquet file, by polars or else by pandas."""
+        try:
+            self.to_polars().write_parquet(path)
+        except LabError:
+            try:
+                self.to_pandas().to_parquet(path)
+            except (LabError, ImportError):
+                raise LabError("Parquet needs polars, or pandas with pyarrow: pip install polars") from None
+
+    def __str__(self) -> str:
+        head = ["", *(title for title, _ in COLUMNS.values())]
+        body = [
+            [row.name + (" *" if row.name in self.front else ""), *(_shown(row, name, form) for name, (_, form) in COLUMNS.items())]
+            for row in self.rows
+        ]
+        widths = [max(len(line[place]) for line in [head, *body]) for place in range(len(head))]
+        lines = ["  ".join(cell.ljust(w) if not p else cell.rjust(w) for p, (cell, w) in enumerate(zip(line, widths, strict=True))) for line in [head, *body]]
+        lines += [f"{one.name}: not applicable: {one.why}" for one in self.not_played]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def _shown(row: Row, measure: str, form: str) -> str:
+    value = row.mean(measure)
+    return "-" if value is None else form.format(value)
