@@ -1,4 +1,4 @@
-"""Charts as inline SVG: lines, steps, columns over numbers, and bars side by side over names.
+"""Charts as inline SVG: lines, steps, columns over numbers, bars side by side over names, and points with names.
 
 A chart is a value; `svg` draws it. Colours, fonts and line widths are CSS classes of the page it stands in (`STYLE`),
 so that one drawing serves light and dark. Every point carries its numbers as a `<title>`, which browsers show on
@@ -41,6 +41,8 @@ class Series(msgspec.Struct, frozen=True):
     name: str
     x: tuple[float, ...]
     y: tuple[float, ...]
+    names: tuple[str, ...] = ()
+    """Of the points, where each has its own."""
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -59,7 +61,7 @@ class Chart(msgspec.Struct, frozen=True):
     title: str
     caption: str
     kind: str
-    """lines, steps, columns or bars."""
+    """lines, steps, columns, bars, or points that have names of their own."""
     x_label: str
     y_label: str
     series: tuple[Series, ...]
@@ -84,6 +86,9 @@ class _Frame:
         elif chart.kind == "columns":
             half = (xs[1] - xs[0]) / 2
             self.x_low, self.x_high = min(xs) - half, max(xs) + half
+        elif chart.kind == "points":
+            around = ticks(0.0, max(xs))
+            self.x_low, self.x_high = around[0], around[-1]
         else:
             self.x_low, self.x_high = min(xs), max(xs)
         if chart.log_y:
@@ -111,7 +116,7 @@ class _Frame:
 def svg(chart: Chart) -> str:
     """The chart as an SVG element."""
     frame = _Frame(chart)
-    drawn = {"lines": _lines, "steps": _lines, "columns": _columns, "bars": _bars}[chart.kind](chart, frame)
+    drawn = {"lines": _lines, "steps": _lines, "columns": _columns, "bars": _bars, "points": _points}[chart.kind](chart, frame)
     parts = [*_bands(chart, frame), *_axes(chart, frame), *drawn, *_marks(chart, frame), *_legend(chart)]
     return (
         f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="{chart.name}-title">'
@@ -204,6 +209,28 @@ def _point(place: int, x: float, y: float, told: str = "") -> str:
     return f'<path class="point f{place}" d="{shapes[place]}">{told}</path>'
 
 
+def _points(chart: Chart, frame: _Frame) -> list[str]:
+    """Points with their names; names that would cover each other are moved apart, those at the edge stand before."""
+    parts, placed = [], []
+    for place, series in enumerate(chart.series):
+        for at, value, name in zip(series.x, series.y, series.names, strict=True):
+            x, y = frame.x(at), frame.y(value)
+            parts.append(_point(place, x, y, f"<title>{escape(name)}: {number(at)}, {number(value)}</title>"))
+            placed.append((y, x, name))
+    placed.sort()
+    written: list[tuple[float, float, float]] = []
+    for y, x, name in placed:
+        wide = 7.0 * len(name)
+        before = x + 10 + wide > frame.right + 10
+        left = x - 10 - wide if before else x + 10
+        down = y + 4
+        while any(abs(down - other) < 13 and left < end and begin < left + wide for other, begin, end in written):
+            down += 4
+        written.append((down, left, left + wide))
+        parts.append(_text(x - 10 if before else x + 10, down, name, "end" if before else "start", ' class="name"'))
+    return parts
+
+
 def _columns(chart: Chart, frame: _Frame) -> list[str]:
     series = chart.series[0]
     bottom = HEIGHT - BOTTOM
@@ -260,7 +287,7 @@ def _legend(chart: Chart) -> list[str]:
         return []
     parts, x = [], float(LEFT)
     for place, series in enumerate(chart.series):
-        if chart.kind == "lines":
+        if chart.kind in ("lines", "points"):
             parts.append(_point(place, x + 6, 18))
         else:
             parts.append(f'<rect class="f{place}" x="{x}" y="12" width="12" height="12" rx="2"/>')
