@@ -143,7 +143,7 @@ def _show(found: Comparison) -> None:
         table.add_row(Text(row.name + (" *" if on_front else ""), style="green" if on_front else ""), *cells)
     console.print(table)
     console.print("fair: the favourite wins 55 % at most; worst: how often it wins in the least even hundredth;")
-    console.print("passed: left waiting in a wave though one that came later had a place they would have fitted as well")
+    console.print("passed: left waiting though one that came later had a place in which they would have fitted as well")
     console.print("* no other is both quicker (nine in ten, those who gave up counted) and fairer")
     for one in found.not_played:
         console.print(Text(f"{one.name} is not applicable: {one.why}", style="yellow"))

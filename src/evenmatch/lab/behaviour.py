@@ -1,5 +1,5 @@
-"""What people do. Every draw hangs on the seed, the session and how many matches it has had, and on nothing that a matcher
-decides: under two matchers the same party is as patient, and plays as long.
+"""What people do. Every draw hangs on the seed, the session and how many matches it has had, and on nothing that a
+matcher decides: under two matchers the same party is as patient, and plays as long.
 
 `key` is a session and a match of it, `session * GAMES + game`.
 """

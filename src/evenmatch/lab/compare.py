@@ -1,7 +1,7 @@
 """Matchers side by side, on the same traffic.
 
-    cases: matchers or queues x seeds ─> those that are kept already, and those that are to be run
-                                          └─> a pool of processes, or a cluster ─> kept, one file each ─> Comparison
+cases: matchers or queues x seeds ─> those that are kept already, and those that are to be run
+                                      └─> a pool of processes, or a cluster ─> kept, one file each ─> Comparison
 """
 
 from collections.abc import Callable, Sequence
@@ -62,9 +62,7 @@ def compare(
     if matchers is not None and queues is not None:
         raise LabError("give matchers or queues, not both: the rules of a queue name its matcher")
     played, not_played = _queues(given, matchers, queues)
-    cases = [
-        Case(name, spec, given, str(folder), seed, hours) for name, spec in played for seed in range(1, seeds + 1)
-    ]
+    cases = [Case(name, spec, given, str(folder), seed, hours) for name, spec in played for seed in range(1, seeds + 1)]
     found = run_all(cases, keep, workers, dask, progress)
     rows = [_row(name, spec, [one for one in found if one.name == name]) for name, spec in played]
     return Comparison(called, given, hours, seeds, rows, not_played)
@@ -100,9 +98,7 @@ def _queues(
 
 def _row(name: str, spec: QueueSpec, found: list[Found]) -> Row:
     """What came of one queue, over its seeds."""
-    flat = [
-        flattened({key: value for key, value in one.measures.items() if key not in _NOT_COMPARED}) for one in found
-    ]
+    flat = [flattened({key: value for key, value in one.measures.items() if key not in _NOT_COMPARED}) for one in found]
     names = dict.fromkeys(key for one in flat for key in one)
     table: dict[str, Any] = msgspec.to_builtins(spec)
     del table["door"]
@@ -113,4 +109,3 @@ def _row(name: str, spec: QueueSpec, found: list[Found]) -> Row:
         runs=[{"seed": one.seed, **one.measures} for one in found],
         timing=[{"seed": one.seed, **one.timing} for one in found],
     )
-

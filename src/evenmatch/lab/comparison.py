@@ -127,7 +127,7 @@ class Comparison(msgspec.Struct, frozen=True):
     def to_pandas(self) -> Any:
         """A pandas.DataFrame of the records."""
         try:
-            import pandas
+            import pandas  # type: ignore[import-untyped]
         except ImportError:
             raise LabError("pandas is not installed: pip install pandas") from None
         return pandas.DataFrame.from_records(self.records())
@@ -135,7 +135,7 @@ class Comparison(msgspec.Struct, frozen=True):
     def to_polars(self) -> Any:
         """A polars.DataFrame of the records."""
         try:
-            import polars
+            import polars  # type: ignore[import-not-found]
         except ImportError:
             raise LabError("polars is not installed: pip install polars") from None
         return polars.DataFrame(self.records(), infer_schema_length=None)
@@ -151,15 +151,14 @@ class Comparison(msgspec.Struct, frozen=True):
                 raise LabError("Parquet needs polars, or pandas with pyarrow: pip install polars") from None
 
     def __str__(self) -> str:
-        head = ["", *(title for title, _ in COLUMNS.values())]
-        body = [
-            [row.name + (" *" if row.name in self.front else ""), *(_shown(row, name, form) for name, (_, form) in COLUMNS.items())]
-            for row in self.rows
-        ]
-        widths = [max(len(line[place]) for line in [head, *body]) for place in range(len(head))]
-        lines = ["  ".join(cell.ljust(w) if not p else cell.rjust(w) for p, (cell, w) in enumerate(zip(line, widths, strict=True))) for line in [head, *body]]
-        lines += [f"{one.name}: not applicable: {one.why}" for one in self.not_played]
-        return "\n".join(lines)
+        lines = [["", *(title for title, _ in COLUMNS.values())]]
+        for row in self.rows:
+            name = row.name + (" *" if row.name in self.front else "")
+            lines.append([name, *(_shown(row, measure, form) for measure, (_, form) in COLUMNS.items())])
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        aligned = [[line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])] for line in lines]
+        words = [f"{one.name}: not applicable: {one.why}" for one in self.not_played]
+        return "\n".join(["  ".join(line) for line in aligned] + words)
 
     __repr__ = __str__
 

@@ -19,7 +19,7 @@ _SHOWN: Final = 3
 
 
 def column(path: Path, name: str) -> Array:
-    """float64[n]: the numbers of a column; empty fields are left out, and anything else that is no number is a mistake."""
+    """float64[n]: the numbers of a column; empty fields are left out, anything else that is no number is a mistake."""
     rows = _rows(path, name)
     found, wrong = [], []
     for line, text in rows:
@@ -111,5 +111,7 @@ def _rows(path: Path, name: str) -> list[tuple[int, str]]:
 
 
 def _pairs(path: Path, first: str, second: str) -> list[tuple[int, str, str]]:
-    rows = [(line, (row[first] or "").strip(), (row[second] or "").strip()) for line, row in _table(path, first, second)]
+    rows = [
+        (line, (row[first] or "").strip(), (row[second] or "").strip()) for line, row in _table(path, first, second)
+    ]
     return [row for row in rows if row[2]]

@@ -94,13 +94,13 @@ def quantiles(values: Array) -> dict[str, float | None]:
     }
 
 
-def histogram(values: Array, low: float | None = None, high: float | None = None) -> dict[str, list[float]]:
+def histogram(values: Array, low: float = 0.0, high: float | None = None) -> dict[str, list[float]]:
     """How often values of about so much occur: the edges of classes, and the counts in them."""
     if not len(values):
         return {"edges": [], "counts": []}
-    counts, edges = np.histogram(
-        values, _CLASSES, (0.0 if low is None else low, float(np.quantile(values, 0.99)) or 1.0 if high is None else high)
-    )
+    if high is None:
+        high = float(np.quantile(values, 0.99)) or 1.0
+    counts, edges = np.histogram(values, _CLASSES, (low, high))
     return {"edges": [_round(edge) for edge in edges.tolist()], "counts": counts.tolist()}
 
 
@@ -138,7 +138,9 @@ def _by(log: Log, people: People, population: Population) -> dict[str, list[dict
     hour = tickets.column("joined_ms") // 3_600_000
     sizes = sorted(int(size) for size in population.parties)
     return {
-        "skill": _parts(log, np.searchsorted(edges, skill, "right"), [f"{10 * n}-{10 * n + 10} %" for n in range(DECILES)]),
+        "skill": _parts(
+            log, np.searchsorted(edges, skill, "right"), [f"{10 * n}-{10 * n + 10} %" for n in range(DECILES)]
+        ),
         "party": _parts(log, np.searchsorted(sizes, tickets.column("size")), [str(size) for size in sizes]),
         "region": _parts(log, tickets.column("region"), people.regions),
         "hour": _parts(log, hour, [str(n) for n in range(int(np.ceil(log.until_ms / 3_600_000)))]),

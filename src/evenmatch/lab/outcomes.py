@@ -1,7 +1,8 @@
 """How a match goes: who is on which team, how even it is, how far everybody is from the server, and who wins.
 
 Whoever is `scale` points stronger wins ten times as often: every team plays at its mean skill plus a draw from a Gumbel
-distribution, and the best finishes first. For two teams that is the Elo curve, for more it is Plackett and Luce's model.
+distribution, and the best finishes first. For two teams that is the Elo curve, for more it is the model of Plackett and
+Luce.
 """
 
 import math
@@ -68,7 +69,7 @@ class Outcomes:
         return 0.5 + 0.5 * math.tanh(gap * math.log(10.0) / (2.0 * self._scale))
 
     def extra_ms(self, rows: Array) -> Array:
-        """float64[n]: how much farther away everybody plays than they could, in the region that is best for the worst."""
+        """float64[n]: how much farther away everybody plays than they could: the region is the best for the worst."""
         latency = self._people.latency[rows]
         chosen = int(np.argmin(latency.max(axis=0)))
         extra: Array = latency[:, chosen] - latency.min(axis=1)

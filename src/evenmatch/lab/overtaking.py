@@ -11,7 +11,7 @@ __all__ = ["overtaken"]
 
 
 def overtaken(snapshot: Snapshot, plan: Plan) -> Array:
-    """int64[k]: the tickets that the plan leaves waiting, although somebody who came later has a place they could have."""
+    """int64[k]: the tickets that the plan leaves waiting, though somebody who came later has a place they could have."""
     rosters = plan.rosters.astype(np.int64)
     seated = rosters >= 0
     left = np.ones(len(snapshot), bool)
@@ -28,9 +28,7 @@ def overtaken(snapshot: Snapshot, plan: Plan) -> Array:
     centre = (mine.sum(axis=1, keepdims=True) - mine) / np.maximum(others, 1)
     turn = np.empty(len(snapshot), np.int64)
     turn[snapshot.canonical_order()] = np.arange(len(snapshot))
-    passed = passed_over(
-        strength, size, snapshot.group, turn, waiting, rosters[seated], team[seated], centre[seated]
-    )
+    passed = passed_over(strength, size, snapshot.group, turn, waiting, rosters[seated], team[seated], centre[seated])
     found: Array = snapshot.ticket[waiting[passed]]
     return found
 

@@ -80,7 +80,8 @@ def _skills(population: Population, folder: Path, seed: int, count: int) -> Arra
     else:
         width = np.log1p((given.spread / given.mean) ** 2)
         found = chance.lognormal(np.log(given.mean) - width / 2, np.sqrt(width), count)
-    return np.clip(found, -_RATING_ROOM, _RATING_ROOM)
+    kept: Array = np.clip(found, -_RATING_ROOM, _RATING_ROOM)
+    return kept
 
 
 def _beliefs(population: Population, seed: int, skill: Array) -> tuple[Ratings, Array]:

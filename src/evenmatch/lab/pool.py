@@ -107,7 +107,7 @@ def _here(
 
 def _begin(done: Any) -> None:
     """In a fresh process of the pool. The terminal's Ctrl-C is for the one who gathers."""
-    global _done  # noqa: PLW0603 the only way into a process of a pool
+    global _done
     _done = done
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -157,7 +157,7 @@ def _on_cluster(
     progress: Callable[[list[float]], None],
 ) -> None:
     try:
-        from distributed import Client, as_completed
+        from distributed import Client, as_completed  # type: ignore[import-not-found]
     except ImportError:
         raise LabError("a cluster needs Dask: install evenmatch[dask]") from None
     try:

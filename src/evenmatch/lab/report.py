@@ -39,8 +39,8 @@ def html(found: Comparison, command: str) -> str:
     many = "one seed" if found.seeds == 1 else f"{found.seeds} seeds"
     body = (
         f"<header><h1>Matchers on {escape(found.called)}</h1>"
-        f'<p class="lead">{escape(found.population.title)}: {number(found.hours)} hours of it, {many}, the same traffic '
-        f"for all.</p>{_words(found)}</header>"
+        f'<p class="lead">{escape(found.population.title)}: {number(found.hours)} hours of it, {many}, the same '
+        f"traffic for all.</p>{_words(found)}</header>"
         f"{''.join(page.figure(chart) for chart in _front(found))}"
         f"<h2>Side by side</h2>{_table(found)}{_not_played(found)}"
         f"<h2>Who pays</h2><p>The same measures for parts of the crowd: a good average can hide those at the edge.</p>"
@@ -60,9 +60,9 @@ def _words(found: Comparison) -> str:
     quick = min(rows, key=lambda row: _or(row.mean(WAIT), float("inf")))
     fair = max(rows, key=lambda row: _or(row.mean(QUALITY), -1.0))
     said.append(
-        f"<b>{escape(fair.name)}</b> makes the fairest matches: {_percent(fair.mean(QUALITY))} have odds of 45 to 55 %, "
-        f"after {_seconds(fair.mean('wait_s.p50'))} in the middle, and {_percent(fair.mean('never_matched'))} are never "
-        "matched."
+        f"<b>{escape(fair.name)}</b> makes the fairest matches: {_percent(fair.mean(QUALITY))} have odds of 45 to "
+        f"55 %, half of the players wait no longer than {_seconds(fair.mean('wait_s.p50'))}, and "
+        f"{_percent(fair.mean('never_matched'))} are never matched."
     )
     if quick is not fair:
         said.append(
@@ -75,7 +75,9 @@ def _words(found: Comparison) -> str:
         said.append(f"In between, no other beats {listed} in both.")
     beaten = [row.name for row in rows if row.name not in found.front]
     if beaten:
-        said.append(f"Whatever else counts, something here is both quicker and fairer than {escape(', '.join(beaten))}.")
+        said.append(
+            f"Whatever else counts, something here is both quicker and fairer than {escape(', '.join(beaten))}."
+        )
     if found.seeds == 1:
         said.append("One seed says nothing of chance: small differences may be none.")
     return "".join(f"<p>{sentence}</p>" for sentence in said)
@@ -95,8 +97,8 @@ def _front(found: Comparison) -> list[Chart]:
         Chart(
             name="front",
             title="Wait against quality",
-            caption="The wait within which nine in ten are matched, those who gave up counted as far as they waited; and "
-            "the share of matches in which the favourite wins 55 % at most, by true skill. Up and left is better."
+            caption="The wait within which nine in ten are matched, those who gave up counted as far as they waited; "
+            "and the share of matches in which the favourite wins 55 % at most, by true skill. Up and left is better."
             + more,
             kind="points",
             x_label="wait, s (90 %)",
@@ -107,9 +109,7 @@ def _front(found: Comparison) -> list[Chart]:
 
 
 def _named(name: str, points: list[tuple[str, float, float]]) -> Series:
-    return Series(
-        name, tuple(p[1] for p in points), tuple(p[2] for p in points), names=tuple(p[0] for p in points)
-    )
+    return Series(name, tuple(p[1] for p in points), tuple(p[2] for p in points), names=tuple(p[0] for p in points))
 
 
 def _table(found: Comparison) -> str:
@@ -118,7 +118,7 @@ def _table(found: Comparison) -> str:
     for row in found.rows:
         on_front = row.name in found.front
         cells = "".join(f'<td class="number">{_cell(row, name, form)}</td>' for name, (_, form) in COLUMNS.items())
-        lines.append(f'<tr><td{" class=front" if on_front else ""}>{escape(row.name)}</td>{cells}</tr>')
+        lines.append(f"<tr><td{' class=front' if on_front else ''}>{escape(row.name)}</td>{cells}</tr>")
     note = "" if found.seeds == 1 else " Below each mean: its 95 % interval over the seeds."
     return (
         f'<div class="scroll"><table><tr>{head}</tr>{"".join(lines)}</table></div>'
@@ -171,7 +171,7 @@ def _parts(found: Comparison) -> list[Chart]:
             Chart(
                 name=f"by-{part}",
                 title=title,
-                caption="The wait, in seconds, within which nine in ten of those matched were matched; the mean over seeds.",
+                caption="The wait within which nine in ten of those matched were matched; the mean over seeds.",
                 kind=kind,
                 x_label=label if kind == "bars" or part == "hour" else f"{label}, 0 to {len(names) - 1}",
                 y_label="wait, s (90 %)",

@@ -43,7 +43,9 @@ class Traffic(msgspec.Struct, frozen=True, eq=False):
 def crowd(population: Population) -> int:
     """How many players there are."""
     sizes = sum(int(size) * share for size, share in population.parties.items())
-    return max(4 * population.game.format.seats, int(np.ceil(population.arrivals.sessions_a_day * sizes / COMINGS_A_DAY)))
+    return max(
+        4 * population.game.format.seats, int(np.ceil(population.arrivals.sessions_a_day * sizes / COMINGS_A_DAY))
+    )
 
 
 def draw(population: Population, folder: Path, seed: int, hours: float) -> Traffic:

@@ -178,9 +178,9 @@ class World:
         tickets = self.log.tickets
         seated = event.roster >= 0
         ticket = event.roster[seated]
-        proposal = np.broadcast_to(
-            event.first_proposal + np.arange(len(event.roster))[:, None], event.roster.shape
-        )[seated]
+        proposal = np.broadcast_to(event.first_proposal + np.arange(len(event.roster))[:, None], event.roster.shape)[
+            seated
+        ]
         size = tickets.size[ticket - 1]
         whose = np.repeat(np.arange(len(ticket)), size)
         member = np.arange(len(whose)) - np.repeat(np.cumsum(size) - size, size)
@@ -217,10 +217,15 @@ class World:
         team = self.outcomes.teams(teams[whose], self.ratings.mu[rows])
         told = self.outcomes.told(rows, team, self.ratings.mu)
         self.log.matches.add(
-            at_ms=numbers([self.now_ms]), match=numbers([number]), **{name: np.array([one]) for name, one in told.items()}
+            at_ms=numbers([self.now_ms]),
+            match=numbers([number]),
+            **{name: np.array([one]) for name, one in told.items()},
         )
         self.log.seats.add(
-            match=np.full(len(rows), number), row=rows, ticket=tickets[whose], team=team,
+            match=np.full(len(rows), number),
+            row=rows,
+            ticket=tickets[whose],
+            team=team,
             extra_ms=self.outcomes.extra_ms(rows),
         )
         self._playing[number] = tickets, rows, team
@@ -261,7 +266,7 @@ class World:
         if not requests:
             return
         step = self._take(self.engine.step(cmd.JoinMany(self.spec.name, tuple(requests)), self.now_ms))
-        taken = []
+        taken: list[int] = []
         for place, outcome in zip(joined, step.outcomes, strict=True):
             if isinstance(outcome, Refusal):
                 self.log.refused[outcome.reason.code] = self.log.refused.get(outcome.reason.code, 0) + 1
@@ -351,7 +356,9 @@ class _Facts:
         self._regions = [people.regions[place] for place in people.region.tolist()] if "region" in keeps else None
         self._latency = people.latency if spec.venue is not None and spec.venue.regions else None
         self._near = tuple(f"latencies.{name}" for name in people.regions)
-        self._profile = {f"profile.{name}": words for name, words in people.profile.items() if f"profile.{name}" in keeps}
+        self._profile = {
+            f"profile.{name}": words for name, words in people.profile.items() if f"profile.{name}" in keeps
+        }
 
     def member(self, row: int, believed: Array) -> Member:
         """One player, as the engine may know them."""

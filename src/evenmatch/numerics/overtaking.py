@@ -8,8 +8,8 @@ A's strength is no farther from the mean of the other tickets of the match than 
 strength, and a ticket that was left is passed over if it lies in the interval of a seat whose holder came later. Where
 teams are sides, strength is that on the side of the seat, and NaN where a ticket can't play it.
 
-Complexity. Tickets left times seats, at worst; the seats of those who came last are looked at first, and the search ends
-with the first that fits or with the first whose holder came earlier.
+Complexity. Tickets left times seats, at worst; the seats of those who came last are looked at first, and the search
+ends with the first that fits or with the first whose holder came earlier.
 """
 
 import numpy as np
@@ -35,7 +35,12 @@ def passed_over(
     room = np.abs(strength[team, seat] - centre)
     _passed_over(
         np.ascontiguousarray(strength, np.float64),
-        *(np.ascontiguousarray(column, np.int64) for column in (size, group, turn, left, seat, team)),
+        np.ascontiguousarray(size, np.int64),
+        np.ascontiguousarray(group, np.int64),
+        turn,
+        left,
+        seat,
+        team,
         np.ascontiguousarray(centre),
         np.ascontiguousarray(room),
         found,

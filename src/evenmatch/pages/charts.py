@@ -116,7 +116,9 @@ class _Frame:
 def svg(chart: Chart) -> str:
     """The chart as an SVG element."""
     frame = _Frame(chart)
-    drawn = {"lines": _lines, "steps": _lines, "columns": _columns, "bars": _bars, "points": _points}[chart.kind](chart, frame)
+    drawn = {"lines": _lines, "steps": _lines, "columns": _columns, "bars": _bars, "points": _points}[chart.kind](
+        chart, frame
+    )
     parts = [*_bands(chart, frame), *_axes(chart, frame), *drawn, *_marks(chart, frame), *_legend(chart)]
     return (
         f'<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-labelledby="{chart.name}-title">'
