@@ -73,6 +73,11 @@ lab.command(
     name="compare",
     help="Run matchers on the same simulated traffic, and set waits and quality side by side.",
 )
+lab.command(
+    "evenmatch.cli.lab_calibrate:calibrate",
+    name="calibrate",
+    help="Find parameters that fit your own players, and print the tables of queues.toml.",
+)
 app.command(bench)
 bench.command(
     "evenmatch.cli.bench:engine",

@@ -13,14 +13,23 @@ import numpy as np
 from evenmatch.domain.arrays import Array
 from evenmatch.errors import LabError
 
-__all__ = ["column", "hours", "matrix"]
+__all__ = ["column", "hours", "labelled", "matrix"]
 
 _SHOWN: Final = 3
 
 
 def column(path: Path, name: str) -> Array:
     """float64[n]: the numbers of a column; empty fields are left out, anything else that is no number is a mistake."""
-    rows = _rows(path, name)
+    return np.array(_numbers(path, name, _rows(path, name)))
+
+
+def labelled(path: Path, label: str, name: str) -> list[tuple[str, float]]:
+    """The numbers of a column, each with what stands in another; rows without either are left out."""
+    there = [row for row in _pairs(path, label, name) if row[1]]
+    return list(zip((row[1] for row in there), _numbers(path, name, [(row[0], row[2]) for row in there]), strict=True))
+
+
+def _numbers(path: Path, name: str, rows: list[tuple[int, str]]) -> list[float]:
     found, wrong = [], []
     for line, text in rows:
         try:
@@ -36,7 +45,7 @@ def column(path: Path, name: str) -> Array:
         raise LabError(f"{path}: column {name!r} is to hold numbers: {', '.join(wrong[:_SHOWN])}{more}")
     if not found:
         raise LabError(f"{path}: column {name!r} has no number in it")
-    return np.array(found)
+    return found
 
 
 def hours(path: Path, time_column: str, count_column: str) -> Array:

@@ -11,7 +11,7 @@ __all__ = ["overtaken"]
 
 
 def overtaken(snapshot: Snapshot, plan: Plan) -> Array:
-    """int64[k]: the tickets that the plan leaves waiting, though somebody who came later has a place they could have."""
+    """int64[k]: the tickets that the plan leaves waiting, though one that came later has a place they could have."""
     rosters = plan.rosters.astype(np.int64)
     seated = rosters >= 0
     left = np.ones(len(snapshot), bool)

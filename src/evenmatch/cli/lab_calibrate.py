@@ -1,0 +1,130 @@
+"""evenmatch lab calibrate: parameters that fit a game's own players, ready to paste."""
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import tomli_w
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from evenmatch import config
+from evenmatch.errors import LabError
+from evenmatch.lab import files
+from evenmatch.lab.calibrate import WAYS, Cinder, Tiers, Windows, cinder_of, lobbies_of, tiers_of, windows_of
+
+
+def calibrate(
+    *,
+    ratings: Path | None = None,
+    column: str = "rating",
+    tiers: int = 5,
+    way: str = "histogram",
+    lobbies: Path | None = None,
+    lobby_column: str = "lobby",
+    accept: float = 0.2,
+    arrivals: float | None = None,
+    wait_s: float = 60.0,
+    every_s: float = 5.0,
+    json: bool = False,
+) -> None:
+    """Find parameters that fit your players, and print the tables of queues.toml.
+
+    Parameters
+    ----------
+    ratings
+        A CSV with a rating a row: tier boundaries for epgc.
+    column
+        The column of the ratings, in either file.
+    tiers
+        How many tiers to cut them into.
+    way
+        Whose boundaries go into the tables: quantiles, histogram (round numbers) or kmeans.
+    lobbies
+        A CSV with a row a player and a lobby for each: cinder's buckets and threshold.
+    lobby_column
+        The column that says which lobby a player is in.
+    accept
+        The share of all pairs of lobbies that cinder is to accept, the best ones.
+    arrivals
+        How many players come a minute: windows for ladder and buckets; it takes --ratings too.
+    wait_s
+        How long players may wait, for these windows.
+    every_s
+        How often there is a wave, for these windows.
+    json
+        Print everything as JSON.
+    """
+    if ratings is None and lobbies is None:
+        raise LabError("there is nothing to calibrate from: give --ratings FILE.csv or --lobbies FILE.csv")
+    if arrivals is not None and ratings is None:
+        raise LabError("windows need --ratings beside --arrivals: how close people are, and how many come")
+    if way not in WAYS:
+        raise LabError(f"{way!r} is no way to cut ratings: use {', '.join(WAYS)}")
+    values = None if ratings is None else files.column(ratings, column)
+    cut = None if values is None else tiers_of(values, tiers)
+    fair = None if lobbies is None else cinder_of(*lobbies_of(lobbies, lobby_column, column), accept)
+    wide = None if values is None or arrivals is None else windows_of(values, arrivals, wait_s, every_s)
+    fragment = _fragment(cut, way, fair, wide)
+    if json:
+        found = {"tiers": cut, "cinder": fair, "windows": wide, "toml": fragment}
+        sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
+        return
+    console = Console(highlight=False)
+    if cut is not None:
+        _show_tiers(console, cut)
+    if fair is not None:
+        console.print(
+            f"cinder: {fair.lobbies} lobbies of {fair.size} ({fair.skipped} of another size left out), {fair.pairs} pairs; "
+            f"the best {accept:.0%} score {fair.parameters['sanction_max']} or less, and {fair.accepted:.1%} overlap too"
+        )
+    if wide is not None:
+        console.print(
+            f"windows: {wide.first:g} points at first, {wide.last:g} after {wide.wait_s:g} s, so that nine in ten meet "
+            f"somebody at {wide.arrivals_a_minute:g} arrivals a minute"
+        )
+    console.print("\nFor queues.toml:\n")
+    print(fragment, end="")
+
+
+def _show_tiers(console: Console, found: Tiers) -> None:
+    console.print(f"{found.players:,} ratings")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for title in ("", "boundaries", "in each tier", "unequal", "moved"):
+        table.add_column(title, no_wrap=True)
+    for name, one in {**found.ways, "the document": found.document}.items():
+        unequal = "one is empty" if one.largest_to_smallest is None else f"{one.largest_to_smallest:.2f}"
+        cuts = " ".join(f"{cut:.0f}" for cut in one.boundaries)
+        table.add_row(Text(name), cuts, " ".join(f"{share:.0%}" for share in one.shares), unequal, f"{one.moved:.0%}")
+    console.print(table)
+    console.print("unequal: the largest tier to the smallest; moved: players in another tier than the document's\n")
+
+
+def _fragment(cut: Tiers | None, way: str, fair: Cinder | None, wide: Windows | None) -> str:
+    """Tables of queues.toml; they are read before they are shown."""
+    queues: dict[str, dict[str, Any]] = {}
+    if cut is not None:
+        boundaries = list(cut.ways[way].boundaries)
+        queues["tiers"] = {
+            "format": {"teams": 1, "size": 10},
+            "matcher": {"name": "epgc", "lobby_size": 10, "boundaries": boundaries},
+        }
+    if fair is not None:
+        form = {"teams": 2, "size": fair.size}
+        queues["lobbies"] = {"format": form, "matcher": {"name": "cinder", **fair.parameters}}
+    if wide is not None:
+        wave = {"every_s": wide.every_s}
+        queues["windows"] = {"matcher": {"name": "ladder", **wide.ladder}, "wave": wave}
+        queues["ranges"] = {"matcher": {"name": "buckets", **wide.buckets}, "wave": wave}
+    text = _on_one_line(tomli_w.dumps({"queues": queues}))
+    config.parse(text, "what was found")
+    return text
+
+
+def _on_one_line(text: str) -> str:
+    """Arrays of numbers as a person would write them."""
+    return re.sub(r"= \[\n(?:.*\n)*?\]", lambda found: re.sub(r",?\s*\]", "]", re.sub(r"\s+", " ", found[0])).replace("[ ", "["), text)
