@@ -78,6 +78,11 @@ lab.command(
     name="calibrate",
     help="Find parameters that fit your own players, and print the tables of queues.toml.",
 )
+app.command(
+    "evenmatch.cli.replay:replay",
+    name="replay",
+    help="Prove a journal, or ask what another algorithm would have done with its players.",
+)
 app.command(bench)
 bench.command(
     "evenmatch.cli.bench:engine",

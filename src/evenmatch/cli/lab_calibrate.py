@@ -79,8 +79,9 @@ def calibrate(
         _show_tiers(console, cut)
     if fair is not None:
         console.print(
-            f"cinder: {fair.lobbies} lobbies of {fair.size} ({fair.skipped} of another size left out), {fair.pairs} pairs; "
-            f"the best {accept:.0%} score {fair.parameters['sanction_max']} or less, and {fair.accepted:.1%} overlap too"
+            f"cinder: {fair.lobbies} lobbies of {fair.size} ({fair.skipped} of another size left out), {fair.pairs} "
+            f"pairs; the best {accept:.0%} score {fair.parameters['sanction_max']} or less, and {fair.accepted:.1%} of "
+            "all overlap enough, too"
         )
     if wide is not None:
         console.print(
@@ -127,4 +128,8 @@ def _fragment(cut: Tiers | None, way: str, fair: Cinder | None, wide: Windows | 
 
 def _on_one_line(text: str) -> str:
     """Arrays of numbers as a person would write them."""
-    return re.sub(r"= \[\n(?:.*\n)*?\]", lambda found: re.sub(r",?\s*\]", "]", re.sub(r"\s+", " ", found[0])).replace("[ ", "["), text)
+    return re.sub(
+        r"= \[\n(?:.*\n)*?\]",
+        lambda found: re.sub(r",?\s*\]", "]", re.sub(r"\s+", " ", found[0])).replace("[ ", "["),
+        text,
+    )

@@ -1,9 +1,9 @@
 """Parameters that fit a game's own players: tiers from ratings, cinder's buckets from lobbies, windows from arrivals.
 
-Tiers. Three ways to cut ratings into classes: `quantiles` makes classes of equal size; `histogram` the same, but at round
-numbers, so that people can remember them; `kmeans` puts boundaries where ratings are thin, half-way between the means of
-what clusters (Lloyd's algorithm from the quantiles on: one column, one answer). Sizes are told for each, and what would
-change against the document's 1000, 1500, 2000 and 2500.
+Tiers. Three ways to cut ratings into classes: `quantiles` makes classes of equal size; `histogram` the same, but at
+round numbers, so that people can remember them; `kmeans` puts boundaries where ratings are thin, half-way between the
+means of what clusters (Lloyd's algorithm from the quantiles on: one column, one answer). Sizes are told for each, and
+what would change against the document's 1000, 1500, 2000 and 2500.
 
 Cinder. The range is symmetric about the median and holds all but the outermost hundredth, so that narrow buckets lie
 where most players are; `w_min` keeps the document's ratio to it. The sanction score is cut so that the best share of
@@ -11,7 +11,8 @@ random pairs of one's own lobbies is accepted.
 
 Windows. As many come a minute as come; a window is wide enough when, with a chance of 90 %, somebody within it comes
 during the wait that is given to it: 1 - exp(-rate * wait * share within) = 0.9. The first window is that of a median
-player and one wave (or half the wait, where a wave is too short for that), the last that of a player at the edge (the 2.5 % at either end are beyond it) and the whole wait.
+player and one wave (or half the wait, where a wave is too short for anybody), the last that of a player at the edge (the
+2.5 % at either end are beyond it) and the whole wait.
 """
 
 import math

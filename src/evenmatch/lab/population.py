@@ -126,8 +126,6 @@ class Fit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How a matcher is set up for this population."""
 
     parameters: dict[str, Any] = {}
-    format: Format | None = None
-    """Where the matcher sees the match in another form: a lobby that the game splits into teams itself."""
     every_s: float = 0.0
     """0 = as the others."""
 

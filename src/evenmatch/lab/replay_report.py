@@ -1,0 +1,102 @@
+"""A what-if as one page: what was, what would have been, and how far that can be trusted."""
+
+from collections.abc import Callable
+from html import escape
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from evenmatch import config
+from evenmatch.domain.queue import QueueSpec
+from evenmatch.pages import page
+from evenmatch.pages.charts import Chart, Series, number
+
+from .past import Past
+from .replay import Summary
+
+__all__ = ["ROWS", "html", "write"]
+
+
+def _value(form: str, *names: str) -> Callable[[dict[str, Any]], str]:
+    def pick(told: dict[str, Any]) -> str:
+        value: Any = told
+        for name in names:
+            value = value[name]
+        return "-" if value is None else form.format(value)
+
+    return pick
+
+
+ROWS: Final[dict[str, Callable[[dict[str, Any]], str]]] = {
+    "tickets": _value("{:,}", "tickets"),
+    "matches": _value("{:,}", "matches"),
+    "never matched": _value("{:.1%}", "never_matched"),
+    "wait, half within": _value("{:.1f} s", "wait_s", "p50"),
+    "wait, nine in ten within": _value("{:.1f} s", "wait_s", "p90"),
+    "wait, 99 % within": _value("{:.1f} s", "wait_s", "p99"),
+    "gap, in the middle": _value("{:.0f}", "gap", "p50"),
+    "gap, nine in ten within": _value("{:.0f}", "gap", "p90"),
+    "fair, 45 to 55 %": _value("{:.1%}", "fair_share"),
+    "still waiting at the end": _value("{:,}", "waiting"),
+    "joins passed over": _value("{:,}", "passed_over"),
+}
+"""What is set side by side."""
+
+
+def write(
+    path: Path, past: Past, spec: QueueSpec, then: Summary, now: Summary, limits: list[str], command: str
+) -> None:
+    """Write the page."""
+    page.write(path, html(past, spec, then, now, limits, command))
+
+
+def html(past: Past, spec: QueueSpec, then: Summary, now: Summary, limits: list[str], command: str) -> str:
+    """The whole page."""
+    told = [msgspec.to_builtins(one) for one in (then, now)]
+    rows = "".join(
+        f'<tr><td>{escape(name)}</td><td class="number">{escape(pick(told[0]))}</td>'
+        f'<td class="number">{escape(pick(told[1]))}</td></tr>'
+        for name, pick in ROWS.items()
+    )
+    was, other = past.spec.matcher.name, spec.matcher.name
+    hours = (past.last_ms - past.first_ms) / 3_600_000
+    body = (
+        f"<header><h1>What if {escape(other)} had matched {escape(past.spec.name)}?</h1>"
+        f'<p class="lead">{number(len(past.wishes))} tickets of {hours:.1f} hours, as the journal has them, matched '
+        f"again by {escape(other)} instead of {escape(was)}.</p>{_words(then, now, was, other)}</header>"
+        f'<table><tr><th></th><th class="number">{escape(was)}, as it was</th>'
+        f'<th class="number">{escape(other)}, what if</th></tr>{rows}</table>'
+        f"{''.join(page.figure(chart) for chart in _charts(then, now, was, other))}"
+        f"<h2>How far to trust it</h2><ul>{''.join(f'<li>{escape(limit)}</li>' for limit in limits)}</ul>"
+        f"<h2>Run it again</h2><pre>{escape(command)}</pre>"
+        f"<details><summary>The other rules</summary><pre>{escape(config.to_toml([spec]))}</pre></details>"
+    )
+    return page.page(f"What if {other}", body, "pre { overflow-x: auto; } summary { cursor: pointer; }")
+
+
+def _words(then: Summary, now: Summary, was: str, other: str) -> str:
+    if now.wait_s["p50"] is None or then.wait_s["p50"] is None or now.fair_share is None or then.fair_share is None:
+        return "<p>One of them made no match at all.</p>"
+    wait = "longer" if now.wait_s["p50"] > then.wait_s["p50"] else "no longer"
+    fair = "more" if now.fair_share > then.fair_share else "no more"
+    return (
+        f"<p>Half of the players would have waited {wait}: {now.wait_s['p50']:.0f} s with {escape(other)}, "
+        f"{then.wait_s['p50']:.0f} s with {escape(was)}. And {fair} of the matches would have been fair: "
+        f"{now.fair_share:.0%} instead of {then.fair_share:.0%}.</p>"
+    )
+
+
+def _charts(then: Summary, now: Summary, was: str, other: str) -> list[Chart]:
+    found = []
+    for key, title, label in (("waits", "Waits of those matched", "wait, s"), ("gaps", "Rating gaps", "gap, points")):
+        series = []
+        for name, told in ((was, getattr(then, key)), (f"{other}, if", getattr(now, key))):
+            total = sum(told["counts"])
+            if total:
+                middles = [(a + b) / 2 for a, b in zip(told["edges"], told["edges"][1:], strict=False)]
+                series.append(Series(name, tuple(middles), tuple(100 * count / total for count in told["counts"])))
+        if series:
+            caption = "The share of all in each of twenty classes, up to the 99th percentile."
+            found.append(Chart(key, title, caption, "steps", label, "share, %", tuple(series)))
+    return found
