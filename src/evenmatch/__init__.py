@@ -4,6 +4,7 @@
     em.plan(tickets, matcher="epgc", lobby_size=4)                       one wave over a list of tickets
     em.matchers.Epgc(lobby_size=10).plan(em.Snapshot.from_columns(rating=..., ping_ms=...), seed=1)
     em.epgc, em.ladder, em.buckets, em.lom, em.cinder                    the parts of the five documents, by themselves
+    em.lab.compare("duel-small", matchers=["epgc", "buckets"])           matchers on simulated players, side by side
 
 Nothing is imported before it is asked for.
 """
@@ -12,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from evenmatch import lab as lab
     from evenmatch import matchers as matchers
     from evenmatch.domain.queue import Format as Format
     from evenmatch.domain.snapshot import Snapshot as Snapshot
@@ -35,6 +37,7 @@ __all__ = [
     "buckets",
     "cinder",
     "epgc",
+    "lab",
     "ladder",
     "lom",
     "matchers",
@@ -52,7 +55,7 @@ _NAMES = {
     "plan": "evenmatch.planning",
 }
 _MODULES = {name: f"evenmatch.matchers.{name}" for name in ("buckets", "cinder", "epgc", "ladder", "lom")}
-_MODULES["matchers"] = "evenmatch.matchers"
+_MODULES |= {"lab": "evenmatch.lab", "matchers": "evenmatch.matchers"}
 
 
 def __dir__() -> list[str]:

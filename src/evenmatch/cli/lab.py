@@ -17,9 +17,9 @@ from rich.text import Text
 
 from evenmatch.errors import LabError
 from evenmatch.lab import report as pages
-from evenmatch.lab.compare import Progress as Heard
-from evenmatch.lab.compare import Stopped
-from evenmatch.lab.compare import compare as run_comparison
+from evenmatch.lab.comparing import Progress as Heard
+from evenmatch.lab.comparing import Stopped
+from evenmatch.lab.comparing import compare as run_comparison
 from evenmatch.lab.comparison import COLUMNS, Comparison, Row
 from evenmatch.pages.page import require_writable
 

@@ -1,0 +1,95 @@
+"""Calibration: boundaries that do what they say, scores that accept as many as asked for, and tables that can be pasted."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evenmatch import config
+from evenmatch.errors import LabError
+from evenmatch.lab.calibrate import cinder_of, lobbies_of, tiers_of, windows_of
+from evenmatch.matchers.cinder import bucket_edges, sanction_score
+
+
+def ratings(count: int = 20_000, seed: int = 4) -> np.ndarray:  # type: ignore[type-arg]
+    return np.random.default_rng(seed).normal(1500, 300, count)
+
+
+def test_quantiles_are_equal_and_the_histogram_is_round() -> None:
+    found = tiers_of(ratings(), 5)
+    assert found.ways["quantiles"].shares == pytest.approx([0.2] * 5, abs=0.001)
+    assert found.ways["histogram"].shares == pytest.approx([0.2] * 5, abs=0.02)
+    assert all(cut % 10 == 0 for cut in found.ways["histogram"].boundaries)
+    assert found.document.boundaries == (1000.0, 1500.0, 2000.0, 2500.0)
+    assert found.document.moved == 0
+
+
+def test_kmeans_finds_the_gaps_between_clusters() -> None:
+    chance = np.random.default_rng(1)
+    values = np.concatenate([chance.normal(centre, 20, 500) for centre in (1000, 1400, 2100)])
+    cuts = tiers_of(values, 3).ways["kmeans"].boundaries
+    assert cuts == pytest.approx([1200, 1750], abs=15)
+
+
+def test_the_best_share_of_pairs_is_accepted() -> None:
+    chance = np.random.default_rng(2)
+    lobbies = chance.normal(1500, 300, (120, 5))
+    found = cinder_of(lobbies, accept=0.2)
+    p = found.parameters
+    edges = bucket_edges(p["lcap"], p["ucap"], p["n_bucket"], p["w_min"])
+    clipped = np.clip(lobbies, p["lcap"], p["ucap"])
+    scores = [sanction_score(clipped[a], clipped[b], edges) for a in range(120) for b in range(a + 1, 120)]
+    assert found.pairs == len(scores)
+    share = np.mean(np.array(scores) <= p["sanction_max"])
+    less = np.mean(np.array(scores) <= p["sanction_max"] - 1)
+    assert less < 0.2 <= share
+
+
+def test_windows_let_nine_in_ten_meet_somebody() -> None:
+    values = ratings()
+    found = windows_of(values, arrivals_a_minute=30, wait_s=60, every_s=5)
+    share = np.mean(np.abs(values - np.quantile(values, 0.975)) <= found.last)
+    assert 1 - np.exp(-30 / 60 * 60 * share) >= 0.9 - 1e-3
+    assert found.first <= found.last
+    config.parse(f'[queues.x]\nmatcher = {{ name = "ladder", windows = {found.ladder["windows"]} }}', "x")
+
+
+@pytest.mark.parametrize(
+    ("words", "call"),
+    [
+        ("1 tiers cannot be made", lambda: tiers_of(ratings(), 1)),
+        ("as many different ratings", lambda: tiers_of(np.array([1.0, 1.0]), 2)),
+        ("cannot be accepted", lambda: cinder_of(np.ones((3, 5)), accept=1.0)),
+        ("nobody would ever be found", lambda: windows_of(ratings(), 0.0)),
+        ("contradict each other", lambda: windows_of(ratings(), 10.0, wait_s=2.0, every_s=5.0)),
+        ("nobody at all comes within", lambda: windows_of(ratings(), 0.1, wait_s=60.0)),
+    ],
+)
+def test_what_cannot_be_calibrated_is_refused_in_words(words: str, call: object) -> None:
+    with pytest.raises(LabError, match=words):
+        call()  # type: ignore[operator]
+
+
+def test_lobbies_of_the_usual_size_are_taken(tmp_path: Path) -> None:
+    file = tmp_path / "l.csv"
+    file.write_text("lobby,rating\na,1\na,2\nb,3\nb,4\nc,5\n")
+    found, skipped = lobbies_of(file, "lobby", "rating")
+    assert found.tolist() == [[1, 2], [3, 4]]
+    assert skipped == 1
+    file.write_text("lobby,rating\na,1\n")
+    with pytest.raises(LabError, match="two lobbies of one size"):
+        lobbies_of(file, "lobby", "rating")
+
+
+def test_the_tables_can_be_pasted(tmp_path: Path) -> None:
+    file = tmp_path / "r.csv"
+    file.write_text("rating\n" + "\n".join(f"{value:.0f}" for value in ratings(500)) + "\n")
+    command = [sys.executable, "-m", "evenmatch", "lab", "calibrate", "--ratings", str(file), "--arrivals", "30"]
+    told = json.loads(subprocess.run([*command, "--json"], capture_output=True, text=True, check=True).stdout)
+    specs = config.parse(told["toml"], "pasted")
+    assert [spec.matcher.name for spec in specs] == ["epgc", "ladder", "buckets"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert told["toml"] in shown

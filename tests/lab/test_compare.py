@@ -1,0 +1,211 @@
+"""Comparisons: the same traffic for all, kept and resumed, the same bytes for the same seed, and clear refusals."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from evenmatch.errors import ConfigError, LabError
+from evenmatch.lab import population
+from evenmatch.lab.comparing import compare
+from evenmatch.lab.comparison import Comparison, Row
+from evenmatch.lab.intervals import Interval, flattened, over
+from evenmatch.lab.report import html
+
+from .small import crowd
+
+SHORT = {"hours": 0.2, "seeds": 2, "workers": 1}
+
+
+def lab(*arguments: str, **more: object) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "evenmatch", "lab", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=240, **more)  # type: ignore[call-overload,no-any-return]
+
+
+def test_what_is_kept_is_not_run_again_and_is_the_same(tmp_path: Path) -> None:
+    heard: list[list[float]] = []
+    first = compare("duel-small", matchers=["first_come", "buckets"], keep=tmp_path, **SHORT)  # type: ignore[arg-type]
+    files = sorted(tmp_path.iterdir())
+    assert len(files) == 4
+    again = compare(
+        "duel-small",
+        matchers=["first_come", "buckets"],
+        keep=tmp_path,
+        progress=lambda shares: heard.append(list(shares)),
+        **SHORT,  # type: ignore[arg-type]
+    )
+    assert again == first
+    assert heard == [[1.0] * 4]
+    files[0].write_bytes(b"half of a fi")
+    mended = compare("duel-small", matchers=["first_come", "buckets"], keep=tmp_path, **SHORT)  # type: ignore[arg-type]
+    assert msgspec.json.encode(mended.to_dict()["matchers"]) == msgspec.json.encode(first.to_dict()["matchers"])
+
+
+def test_processes_find_what_one_finds(tmp_path: Path) -> None:
+    alone = compare("duel-small", matchers=["epgc"], **SHORT)  # type: ignore[arg-type]
+    both = compare("duel-small", matchers=["epgc"], hours=0.2, seeds=2, workers=2, keep=tmp_path)
+    one, other = (found.to_dict() for found in (alone, both))
+    assert one.pop("timing").keys() == other.pop("timing").keys()
+    assert msgspec.json.encode(one) == msgspec.json.encode(other)
+
+
+def test_a_matcher_that_cannot_play_is_listed_and_never_dropped() -> None:
+    found = compare("team5-small", matchers=["ladder", "first_come"], hours=0.1, seeds=1, workers=1)
+    assert [one.name for one in found.not_played] == ["ladder"]
+    assert "2x1" in found.not_played[0].why
+    assert "not applicable" in str(found)
+    assert "ladder" in html(found, "evenmatch lab compare")
+
+
+def test_queues_of_a_file_are_compared_too(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text("[queues.slow]\nwave = { every_s = 20 }\n[queues.lobby]\nformat = { teams = 1, size = 4 }\n")
+    found = compare("duel-small", queues=[file], hours=0.2, seeds=1, workers=1)
+    assert [row.name for row in found.rows] == ["slow"]
+    assert [one.name for one in found.not_played] == ["lobby"]
+    assert found.rows[0].queue["wave"]["every_s"] == 20
+
+
+@pytest.mark.parametrize(
+    ("words", "arguments"),
+    [
+        ("there is no matcher 'nope'", {"matchers": ["nope"]}),
+        ("named twice", {"matchers": ["lom", "lom"]}),
+        ("not both", {"matchers": ["lom"], "queues": ["x.toml"]}),
+        ("nothing to compare", {"matchers": []}),
+        ("hours cannot be run", {"hours": 0.0}),
+        ("seeds cannot be run", {"seeds": 0}),
+        ("is no population", {"population": "duel-smal"}),
+        ("processes cannot run", {"workers": 0, "matchers": ["lom"], "hours": 0.1}),
+    ],
+)
+def test_what_cannot_be_run_is_refused_in_words(words: str, arguments: dict[str, object]) -> None:
+    with pytest.raises((LabError, ConfigError), match=words):
+        compare(**arguments)  # type: ignore[arg-type]
+
+
+def test_nobody_comes() -> None:
+    quiet = crowd(arrivals={"sessions_a_day": 0.001})
+    with pytest.raises(LabError, match="nobody comes within 0.1 hours"):
+        compare(quiet, matchers=["lom"], hours=0.1, seeds=1, workers=1)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("title = 1", "title: Expected `str`"),
+        ('title = "x"\n[skill]\nkind = "odd"', "skill.kind: 'odd' is not known"),
+        ('title = "x"\n[skill]\nkind = "csv"', "kind csv needs file and column"),
+        ('title = "x"\n[arrivals]\nsessions_a_day = 0', "nobody would ever come"),
+        ('title = "x"\n[arrivals]\ncurve = [1.0]', "use 24 weights"),
+        ('title = "x"\n[parties]\n2 = 1.0', "'2' cannot be seated"),
+        ('title = "x"\n[parties]\n1 = 0.5', "add up to 0.5"),
+        ('title = "x"\n[sessions]\nagmes = 3', "unknown field `agmes`"),
+        ('title = "x"\n[sessions]\ngames = 0.5', "fewer than one match"),
+        ('title = "x"\n[ratings]\nmodel = "x"', "ratings:"),
+        ('title = "x"\n[matchers.nope]\nevery_s = 3', "no such matcher"),
+        ("title = ", "not TOML"),
+    ],
+)
+def test_mistakes_in_a_population_are_named(text: str, words: str) -> None:
+    with pytest.raises(LabError) as told:
+        population.of_text(text, "mine.toml")
+    assert "mine.toml" in str(told.value)
+    assert words in str(told.value)
+
+
+@pytest.mark.parametrize("name", population.PRESETS)
+def test_every_preset_can_be_read_and_says_where_its_numbers_come_from(name: str) -> None:
+    given, _ = population.load(name)
+    assert given.sources
+    assert all("assumption" in words or "source" in words for words in given.sources.values())
+
+
+def test_a_csv_that_cannot_be_used_is_refused_in_words(tmp_path: Path) -> None:
+    head = 'title = "x"\n[skill]\nkind = "csv"\nfile = "r.csv"\ncolumn = "rating"\n'
+    (tmp_path / "p.toml").write_text(head)
+    for content, words in (
+        (None, "there is no such file"),
+        ("", "is empty"),
+        ("name\nann\n", "has no column 'rating'"),
+        ("rating\nmuch\n", "line 2 has 'much'"),
+        ("rating\n\n", "has no number"),
+    ):
+        (tmp_path / "r.csv").unlink(missing_ok=True)
+        if content is not None:
+            (tmp_path / "r.csv").write_text(content)
+        with pytest.raises(LabError, match=words):
+            compare(str(tmp_path / "p.toml"), matchers=["first_come"], hours=0.1, seeds=1, workers=1)
+    (tmp_path / "r.csv").write_text("rating\n1000\n2000\n")
+    found = compare(str(tmp_path / "p.toml"), matchers=["first_come"], hours=0.1, seeds=1, workers=1)
+    assert found.rows[0].mean("matches") is not None
+
+
+def test_the_command_prints_a_table_json_and_a_page(tmp_path: Path) -> None:
+    arguments = ("compare", "--hours", "0.2", "--seeds", "1", "--matchers", "first_come,lom", "--workers", "1")
+    shown = lab(*arguments, "--report", "page.html", cwd=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    assert "first_come" in shown.stdout
+    assert "1 of 2 runs" in shown.stderr or "2 of 2 runs" in shown.stderr
+    page = (tmp_path / "page.html").read_text()
+    assert "<script" not in page
+    assert "http" not in page.replace("http-equiv", "").replace("http://www.w3.org", "")
+    assert "evenmatch lab compare" in page
+    told = json.loads(lab(*arguments, "--json", cwd=tmp_path).stdout)
+    assert told["seeds"] == [1]
+    assert {one["name"] for one in told["matchers"]} == {"first_come", "lom"}
+    assert set(told["timing"]) == {"first_come", "lom"}
+
+
+def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "evenmatch", "lab", "compare", "--hours", "3", "--seeds", "40"]
+    command += ["--matchers", "first_come", "--workers", "2"]
+    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    kept = tmp_path / "evenmatch-lab"
+    while not (kept.exists() and any(file.suffix == ".json" for file in kept.iterdir())):
+        assert process.poll() is None
+        time.sleep(0.1)
+    os.killpg(process.pid, signal.SIGINT)
+    _, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "of 40 runs are kept in evenmatch-lab" in told
+    assert "The same command goes on from there" in told
+    assert "Traceback" not in told
+
+
+def test_means_and_intervals() -> None:
+    assert over([1.0, 2.0, 3.0]) == Interval(2.0, -0.484338, 4.48434)
+    assert over([2.0, None]) == Interval(2.0, missing=1)
+    assert over([None]) == Interval(None, missing=1)
+    assert flattened({"a": {"b": 1, "c": None}, "d": [1], "e": "x"}) == {"a.b": 1, "a.c": None}
+
+
+def test_the_front_is_what_nothing_beats_in_both() -> None:
+    given, _ = population.load("duel-small")
+
+    def row(name: str, wait: float | None, fair: float | None) -> Row:
+        measures = {"wait_to_match_s.p90": Interval(wait), "true_odds.fair_share": Interval(fair)}
+        return Row(name, {}, measures, [], [])
+
+    rows = [row("a", 10, 0.2), row("b", 20, 0.4), row("c", 20, 0.3), row("d", None, 0.9), row("e", 30, 0.4)]
+    found = Comparison("x", given, 1.0, 1, rows, [])
+    assert found.front == ["a", "b"]
+    assert found.to_csv().splitlines()[0].startswith("name,front,wait_to_match_s.p90,")
+
+
+def test_the_library_compares_too() -> None:
+    import evenmatch as em
+
+    found = em.lab.compare("duel-small", matchers=["first_come"], hours=0.1, seeds=1, workers=1)
+    assert isinstance(found, em.lab.Comparison)
+    assert str(found).splitlines()[1].startswith("first_come *")
+    frame = found.to_pandas()
+    assert frame["name"].tolist() == ["first_come"]
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        em.lab.nothing  # noqa: B018
