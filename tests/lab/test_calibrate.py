@@ -1,4 +1,4 @@
-"""Calibration: boundaries that do what they say, scores that accept as many as asked for, and tables that can be pasted."""
+"""Calibration: boundaries that do what they say, scores that accept as many as asked for, tables that can be pasted."""
 
 import json
 import subprocess
@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from evenmatch import config
+from evenmatch.domain.arrays import Array
 from evenmatch.errors import LabError
 from evenmatch.lab.calibrate import cinder_of, lobbies_of, tiers_of, windows_of
 from evenmatch.matchers.cinder import bucket_edges, sanction_score
 
 
-def ratings(count: int = 20_000, seed: int = 4) -> np.ndarray:  # type: ignore[type-arg]
+def ratings(count: int = 20_000, seed: int = 4) -> Array:
     return np.random.default_rng(seed).normal(1500, 300, count)
 
 

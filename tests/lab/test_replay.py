@@ -80,7 +80,7 @@ def test_who_left_leaves_and_who_waits_already_is_passed_over() -> None:
     told = past.read(journal, "duel")
     gone = [ticket for ticket, end in told.story.end.items() if end == End.GAVE_UP]
     assert [ticket for _, ticket in told.departures] == gone
-    twice = told.wishes + [past.Wish(told.last_ms, 999, told.wishes[-1].request)]
+    twice = [*told.wishes, past.Wish(told.last_ms, 999, told.wishes[-1].request)]
     never = QueueSpec(
         "duel", Format(2, 1), MatcherSpec("buckets", {"bucket": 1, "range_max": 1}), WaveSpec(every_s=3.0)
     )

@@ -11,7 +11,7 @@ random pairs of one's own lobbies is accepted.
 
 Windows. As many come a minute as come; a window is wide enough when, with a chance of 90 %, somebody within it comes
 during the wait that is given to it: 1 - exp(-rate * wait * share within) = 0.9. The first window is that of a median
-player and one wave (or half the wait, where a wave is too short for anybody), the last that of a player at the edge (the
+player and one wave (or half the wait, where a wave is too short for anybody), the last that of one at the edge (the
 2.5 % at either end are beyond it) and the whole wait.
 """
 
