@@ -16,6 +16,7 @@ from .front import Front, dressed
 from .handlers import PROBLEM, Answer, our_mistake
 from .hot import hot, respond
 from .matching import MatcherRoom
+from .methods import other_method
 from .routes import litestar_app
 from .runner import Runner
 from .sockets import Hub, Message, Receive, Send, turn_away
@@ -74,8 +75,12 @@ class App:
         """The answer to a request that is refused, or that comes on a hot path; None = Litestar's to answer."""
         try:
             refused = await self.gate.admit(scope)
-            if refused is not None or not self.fast or "granted" not in scope:
+            if refused is not None:
                 return refused
+            if "granted" not in scope:
+                return other_method(scope)
+            if not self.fast:
+                return None
             answering = hot(self.runner, self.settings, scope, receive)
             return None if answering is None else await answering
         except Exception as error:
