@@ -5,7 +5,7 @@ comes.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -19,10 +19,11 @@ from . import wire
 from .bodies import Player, TicketBody
 from .mailbox import CommandOrder, Joined, JoinEntry, JoinOrder, Unavailable
 from .runner import Runner
-from .views import MatchView, TicketView
+from .views import MatchView, QueueView, TicketView
 
 log = structlog.get_logger("evenmatch.http")
 
+Seen = TypeVar("Seen")
 JSON = b"application/json"
 PROBLEM = b"application/problem+json"
 
@@ -227,8 +228,13 @@ async def _look(runner: Runner, ask: Callable[..., Any], wrap: Callable[[Any], A
     return Answer(200, _encode(wrap(found)))
 
 
-def _without_server(match: MatchView) -> MatchView:
-    return msgspec.structs.replace(match, server=msgspec.UNSET)
+def without_server(view: Seen) -> Seen:
+    """A match, or a ticket with its match, without the game server and its token."""
+    if isinstance(view, MatchView):
+        return msgspec.structs.replace(view, server=msgspec.UNSET)
+    if isinstance(view, TicketView) and view.match is not None:
+        return msgspec.structs.replace(view, match=without_server(view.match))
+    return view
 
 
 async def get_ticket(runner: Runner, ticket: str, *, servers: bool = True) -> Answer:
@@ -236,13 +242,11 @@ async def get_ticket(runner: Runner, ticket: str, *, servers: bool = True) -> An
     number = number_of(TICKET_PREFIX, ticket)
     if number is None:
         return _unknown(Reasons.UNKNOWN_TICKET, "ticket", ticket)
-
-    def answer(view: TicketView) -> TicketAnswer:
-        if view.match is not None and not servers:
-            view = msgspec.structs.replace(view, match=_without_server(view.match))
-        return TicketAnswer(view)
-
-    return await _look(runner, lambda views, now_ms: views.ticket(number, now_ms), answer)
+    return await _look(
+        runner,
+        lambda views, now_ms: views.ticket(number, now_ms),
+        lambda view: TicketAnswer(view if servers else without_server(view)),
+    )
 
 
 async def get_match(runner: Runner, match: str, *, servers: bool = True) -> Answer:
@@ -251,15 +255,17 @@ async def get_match(runner: Runner, match: str, *, servers: bool = True) -> Answ
     if number is None:
         return _unknown(Reasons.UNKNOWN_MATCH, "match", match)
     return await _look(
-        runner, lambda views, _: views.match(number), lambda view: {"match": view if servers else _without_server(view)}
+        runner, lambda views, _: views.match(number), lambda view: {"match": view if servers else without_server(view)}
     )
 
 
-async def get_queues(runner: Runner) -> Answer:
-    """GET /v1/queues"""
-    return await _look(runner, lambda views, now_ms: views.queues(now_ms), lambda found: {"queues": found})
+async def get_queues(runner: Runner, shown: Callable[[QueueView], QueueView]) -> Answer:
+    """GET /v1/queues; `shown`: a queue as the caller may see it."""
+    return await _look(
+        runner, lambda views, now_ms: views.queues(now_ms), lambda found: {"queues": [shown(view) for view in found]}
+    )
 
 
-async def get_queue(runner: Runner, queue: str) -> Answer:
+async def get_queue(runner: Runner, queue: str, shown: Callable[[QueueView], QueueView]) -> Answer:
     """GET /v1/queues/{queue}"""
-    return await _look(runner, lambda views, now_ms: views.queue(queue, now_ms), lambda view: {"queue": view})
+    return await _look(runner, lambda views, now_ms: views.queue(queue, now_ms), lambda view: {"queue": shown(view)})

@@ -39,6 +39,7 @@ from .routes_why import why_routes
 from .runner import Runner
 from .sockets import Hub
 from .unread import Unread
+from .veil import shown_to
 from .views import MatchView, QueueView
 from .wire import WireReasons
 
@@ -230,9 +231,9 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
         summary="Look at all queues",
         responses=_granted(200, QueuesAnswer, "All queues", EXAMPLES["queues"]) | _problems(),
     )
-    async def get_queues() -> Response[Any]:
+    async def get_queues(request: Request[Any, Any, Any]) -> Response[Any]:
         """Every open queue."""
-        return _response(await handlers.get_queues(runner))
+        return _response(await handlers.get_queues(runner, shown_to(request.scope)))
 
     @get(
         "/v1/queues/{queue:str}",
@@ -240,9 +241,10 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
         summary="Look at a queue",
         responses=_granted(200, QueueAnswer, "The queue", EXAMPLES["queue"]) | _problems(Reasons.UNKNOWN_QUEUE),
     )
-    async def get_queue(queue: QueueName) -> Response[Any]:
-        """Waiting tickets, the oldest wait, the wave number, the last wave, and the rules."""
-        return _response(await handlers.get_queue(runner, queue))
+    async def get_queue(queue: QueueName, request: Request[Any, Any, Any]) -> Response[Any]:
+        """Waiting tickets, the oldest wait, the wave number, the last wave, and the rules; `allocate.url` and
+        `allocate.secret` are shown to operators only."""
+        return _response(await handlers.get_queue(runner, queue, shown_to(request.scope)))
 
     @get("/healthz", tags=["operations"], summary="Is the process alive?", media_type=MediaType.JSON)
     async def healthz() -> dict[str, str]:
