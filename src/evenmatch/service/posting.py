@@ -8,7 +8,7 @@ are bounded, redirects are not followed, and a connection is used once.
 import asyncio
 import contextlib
 import ssl
-from typing import Final
+from typing import Final, Literal
 from urllib.parse import urlsplit
 
 import httptools
@@ -19,8 +19,15 @@ BODY_MOST: Final = 65_536
 _READ: Final = 16_384
 
 
+Failure = Literal["timeout", "connection", "tls", "status", "answer", "secret"]
+
+
 class NotAnswered(Exception):
-    """No usable answer came; why, in words."""
+    """No usable answer came; why, in words, and of which kind that is."""
+
+    def __init__(self, why: str, kind: Failure = "answer") -> None:
+        super().__init__(why)
+        self.kind: Failure = kind
 
 
 class Posted(msgspec.Struct, frozen=True):
@@ -64,11 +71,11 @@ async def post(url: str, body: bytes, headers: dict[str, str], timeout_s: float)
         async with asyncio.timeout(timeout_s):
             return await _post(url, body, headers)
     except TimeoutError:
-        raise NotAnswered(f"no answer within {timeout_s:g} s") from None
+        raise NotAnswered(f"no answer within {timeout_s:g} s", "timeout") from None
     except ssl.SSLError as error:
-        raise NotAnswered(f"no safe connection: {error.reason or error}") from None
+        raise NotAnswered(f"no safe connection: {error.reason or error}", "tls") from None
     except (OSError, UnicodeError) as error:
-        raise NotAnswered(f"no connection: {getattr(error, 'strerror', None) or error}") from None
+        raise NotAnswered(f"no connection: {getattr(error, 'strerror', None) or error}", "connection") from None
 
 
 async def _post(url: str, body: bytes, headers: dict[str, str]) -> Posted:
@@ -103,7 +110,8 @@ async def _answer(reader: asyncio.StreamReader) -> Posted:
         if not part:
             if answer.in_body and not answer.measured:
                 break  # such a body ends with the connection
-            raise NotAnswered("the connection was closed in the middle of the answer" if heard else "no answer came")
+            why = "the connection was closed in the middle of the answer" if heard else "no answer came"
+            raise NotAnswered(why, "connection")
         heard += len(part)
         try:
             answer.parser.feed_data(part)

@@ -183,6 +183,7 @@ class Runner:
         self.directory = Directory(self.journal)
         self.book = RatingBook(self.journal)
         self.metrics.predicted(self.book.predictions)
+        self.metrics.letters.known([*self.journal.letters("pending"), *self.journal.letters("dead")])
         self.forecasts.rebuild(state, self.journal)
         self.views = Views(self.engine, self.journal, self.directory, self.book)
         behind_ms = state.now_ms - self._clock.now_ms()
@@ -276,6 +277,7 @@ class Runner:
             )
         )
         self.metrics.committed(events, time.perf_counter() - started, self.engine.state)
+        self.metrics.letters.committed(letters or [])
         self.forecasts.committed(self.engine.state, events, now_ms)
         if entries is not None:
             self.metrics.predicted(self.book.predictions)
