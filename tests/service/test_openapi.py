@@ -30,6 +30,7 @@ PATHS = {
     ("get", "/v1/tickets/{ticket}/why"),
     ("get", "/v1/queues/{queue}/forecast"),
     ("get", "/v1/deadletters"),
+    ("post", "/v1/backup"),
     ("post", "/v1/deadletters/{letter}/retry"),
     ("patch", "/v1/tickets/{ticket}"),
     ("post", "/v1/tickets/{ticket}/cancel"),
@@ -59,7 +60,7 @@ PATHS = {
     ("get", "/readyz"),
     ("get", "/metrics"),
 }
-_BODILESS = ("/heartbeat", "/end", "/started", "/retry")
+_BODILESS = ("/heartbeat", "/end", "/started", "/retry", "/backup")
 BODIES = {path for verb, path in PATHS if verb in ("post", "put", "patch") and not path.endswith(_BODILESS)}
 
 

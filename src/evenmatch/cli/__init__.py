@@ -14,6 +14,7 @@ app = App(
     help_format="plaintext",
 )
 journal = App(name="journal", help="Look into a server's journal.")
+queues = App(name="queues", help="The rules of a running server as a file, and the other way round.")
 keys = App(name="keys", help="Make, list and revoke API keys.")
 bench = App(name="bench", help="Measure, side by side with a baseline in the same run.")
 
@@ -60,6 +61,9 @@ journal.command(
     name="backup",
     help="Copy a journal to a new file, also while its server runs, and prove the copy.",
 )
+app.command(queues)
+queues.command("evenmatch.cli.queues:pull", name="pull", help="Write the rules in force on a server as a queues.toml.")
+queues.command("evenmatch.cli.queues:push", name="push", help="Give a running server the rules of a queues.toml.")
 app.command(
     "evenmatch.cli.refusals:refusals",
     name="refusals",

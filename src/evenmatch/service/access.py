@@ -140,6 +140,7 @@ RIGHTS: Final[dict[tuple[str, str], Right]] = {
     ("DELETE", "/v1/players/{player}"): Right(Least.OPERATOR),
     ("GET", "/v1/tickets/{ticket}/why"): Right(Least.READER, Players.IN_TICKET),
     ("GET", "/v1/queues/{queue}/forecast"): Right(Least.READER, Players.ANYTHING),
+    ("POST", "/v1/backup"): Right(Least.OPERATOR),
     ("GET", "/v1/deadletters"): Right(Least.OPERATOR),
     ("POST", "/v1/deadletters/{letter}/retry"): Right(Least.OPERATOR),
 }

@@ -29,6 +29,7 @@ from .documented import response as _response
 from .examples import EXAMPLES
 from .handlers import BatchAnswer, TicketAnswer
 from .openapi import document as _document
+from .routes_backup import backup_routes
 from .routes_deadletters import deadletter_routes
 from .routes_operators import operator_routes
 from .routes_play import play_routes
@@ -311,6 +312,7 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
             metrics,
             openapi,
             docs,
+            *backup_routes(runner),
             *deadletter_routes(runner),
             *operator_routes(runner),
             *play_routes(runner),
