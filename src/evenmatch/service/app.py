@@ -62,7 +62,7 @@ class App:
             if answer is not None:
                 self.runner.metrics.answered(scope["method"], answer.status)
                 if answer.media is PROBLEM:
-                    self._refused(answer.body)
+                    self._refused(scope, answer.status, answer.body)
                 await respond(send, answer, self.front.headers(scope))
             else:
                 await self._litestar(scope, receive, self._counted(scope, send))  # type: ignore[arg-type]
@@ -89,25 +89,29 @@ class App:
     def _counted(self, scope: Message, send: Send) -> Send:
         """Count an answer of Litestar's, and dress it."""
 
-        refusing = False
+        refusing, status = False, 0
 
         async def counted(message: Message) -> None:
-            nonlocal refusing
+            nonlocal refusing, status
             if message["type"] == "http.response.body" and refusing:
-                self._refused(message.get("body", b""))
+                self._refused(scope, status, message.get("body", b""))
             if message["type"] == "http.response.start":
                 refusing = any(name == b"content-type" and PROBLEM in value for name, value in message["headers"])
-                self.runner.metrics.answered(scope["method"], message["status"])
+                status = message["status"]
+                self.runner.metrics.answered(scope["method"], status)
                 more = self.front.headers(scope)
                 message = {**message, "headers": dressed(message.get("headers", ()), more)}
             await send(message)
 
         return counted
 
-    def _refused(self, body: bytes) -> None:
+    def _refused(self, scope: Message, status: int, body: bytes) -> None:
         """Count a refusal by its reason, of which there are as many as the code knows."""
         with contextlib.suppress(msgspec.DecodeError):
-            self.runner.metrics.refused(msgspec.json.decode(body, type=_Said).reason)
+            reason = msgspec.json.decode(body, type=_Said).reason
+            self.runner.metrics.refused(reason)
+            if self.runner.chronicle is not None:
+                self.runner.chronicle.refused(scope["method"], scope["path"], status, reason)
 
     async def _socket(self, scope: Message, receive: Receive, send: Send) -> None:
         path: str = scope["path"]
@@ -136,6 +140,8 @@ class App:
         await asyncio.to_thread(self.room.close)
         await self.runner.stop()
         self.runner.journal.close()
+        if self.runner.chronicle is not None:
+            await asyncio.to_thread(self.runner.chronicle.close)
         await send({"type": "lifespan.shutdown.complete"})
 
 

@@ -38,6 +38,7 @@ from evenmatch.storage.outbox import Letter
 from evenmatch.storage.protocol import Commit, Journal
 
 from . import messages
+from .chronicle import Chronicle
 from .clock import Clock
 from .directory import Directory
 from .forecasts import Forecasts
@@ -83,6 +84,8 @@ class Runner:
         """Hears, on the event loop, of requests for game servers that are durable now."""
         self.fatal: Callable[[str], None] = lambda _: None
         """Called from the engine thread when the journal belongs to another owner."""
+        self.chronicle: Chronicle | None = None
+        """Tells the log what happens, where there is one."""
         self._specs = tuple(specs)
         self._run_matcher = run_matcher
         self._clock = Clock()
@@ -310,6 +313,8 @@ class Runner:
             for sequence, event in enumerate(group.events, first):
                 told += messages.live(self.views, event, sequence, self.listening)
         self._answer(group.answers(), told)
+        if self.chronicle is not None:
+            self.chronicle.committed(first, group.events)
         if group.letters and self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self.posted, group.letters)
         for event in group.events:
