@@ -16,25 +16,26 @@ import structlog
 
 Form = Literal["json", "text"]
 LEVELS: Final = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
+_encode: Final = json.JSONEncoder(default=str).encode
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_.:#@/+-]+", re.ASCII)
 
 
 def line_of(form: Form, at: str, level: str, event: str, fields: Mapping[str, Any]) -> str:
     """One line, without its end."""
     if form == "json":
-        return json.dumps({"timestamp": at, "level": level, "event": event, **fields}, default=str)
+        return _encode({"timestamp": at, "level": level, "event": event, **fields})
     said = " ".join(f"{_word(name)}={_shown(value)}" for name, value in fields.items())
     return f"{at} {level:<7} {_shown(event)[1:-1] if not _PLAIN.fullmatch(event) else event:<22} {said}".rstrip()
 
 
 def _word(name: str) -> str:
-    return name if _PLAIN.fullmatch(name) else json.dumps(name)
+    return name if _PLAIN.fullmatch(name) else _encode(name)
 
 
 def _shown(value: Any) -> str:
     if isinstance(value, str):
-        return value if _PLAIN.fullmatch(value) else json.dumps(value)
-    return json.dumps(value, default=str)
+        return value if _PLAIN.fullmatch(value) else _encode(value)
+    return _encode(value)
 
 
 def moment(at_ms: int) -> str:

@@ -145,12 +145,14 @@ def read_ticket(body: bytes) -> TicketBody | Problem:
         return malformed(error, body)
 
 
-def read(kind: type[Body], body: bytes) -> Body | Problem:
-    """A body of a kind that is not read often; an empty one counts as {}."""
+def read(
+    kind: type[Body], body: bytes, known: tuple[str, ...] = _KNOWN_FIELDS, *, empty: bytes = b"{}"
+) -> Body | Problem:
+    """A body of a kind that is not read often; `empty`: what an empty one counts as."""
     try:
-        return msgspec.json.decode(body or b"{}", type=kind)
+        return msgspec.json.decode(body or empty, type=kind)
     except _UNREADABLE as error:
-        return malformed(error, body)
+        return malformed(error, body, known)
 
 
 def read_player(body: bytes) -> str | Problem:
