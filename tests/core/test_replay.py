@@ -14,7 +14,7 @@ from evenmatch.core.evolve import evolve
 from evenmatch.core.hashing import recomputed_sums, state_hash
 from evenmatch.core.state import State
 from evenmatch.domain import events as ev
-from evenmatch.domain.table import Table
+from evenmatch.domain.table import Choice, Table
 from evenmatch.recovery import checkpoint_of, recover, replay, restore
 from evenmatch.storage.codec import decode_content, decode_events, encode_content, encode_events
 from evenmatch.storage.memory import MemoryJournal
@@ -113,6 +113,8 @@ def _bumped(value: Any) -> Any:
             return {name: _bumped(column) for name, column in value.items()}
         case str():
             return value + "x"
+        case Choice():
+            return Choice(value.code, [_bumped(word) for word in value.words])
         case Table():
             return Table({name: _bumped(column) for name, column in value.columns.items()})
         case _:
