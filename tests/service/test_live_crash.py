@@ -12,8 +12,8 @@ import pytest
 
 from evenmatch.client import Client, Refused
 from evenmatch.client.following import Way
+from evenmatch.drill.auditor import Joined, Log, Seen, Told, audit, number, read_book
 
-from .auditor import Joined, Log, Seen, Told, audit, number, read_book
 from .harness import PATIENCE_S, Server, queue
 
 QUEUES = queue("duel", timeout_s=10.0, runs_s=30.0) + "[queues.duel.rating]\nplacement = 0\n"

@@ -16,7 +16,6 @@ any moment and games begin all the time.
 Clients and server share the machine: what either spends of its processors is told.
 """
 
-import resource
 import subprocess
 import sys
 import tempfile
@@ -32,6 +31,7 @@ import numpy as np
 import psutil
 
 from evenmatch.errors import ConfigError
+from evenmatch.open_files import make_room
 
 from .live_clients import Account, Plan
 from .machine import machine
@@ -178,19 +178,6 @@ def _spread(values_ms: list[float]) -> dict[str, float | None]:
     return {"count": len(values_ms), "p50": round(p50, 2), "p99": round(p99, 2), "most": round(most, 2)}
 
 
-def _make_room(players: int) -> None:
-    """Let this process and its children have as many files open as that takes."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = players + 1_000
-    if soft < wanted:
-        if hard != resource.RLIM_INFINITY and hard < wanted:
-            raise ConfigError(
-                f"{players} players need {wanted} open files and at most {hard} are allowed: "
-                f"raise the limit (ulimit -n {wanted}), or use --players {max(2, hard - 1_000)}"
-            )
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-
-
 def measure(
     players: int = 5_000,
     seconds: float = 20.0,
@@ -204,7 +191,7 @@ def measure(
             f"{players} players, {seconds:g} seconds, {processes} processes, a rate of {rate:g}: "
             "give at least 2 players, up to 3600 seconds, at least 2 players a process, and a rate above 0"
         )
-    _make_room(players)
+    make_room(players)
     wait_s = max(0.5, players / rate)
     plan = Plan(0, 0, players, seconds, players * _APART, wait_s, _CONNECTIONS)
     tell(f"{players:,} players at the server")

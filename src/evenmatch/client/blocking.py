@@ -38,6 +38,10 @@ class SyncClient:
         self._http: httpx.Client = httpx.Client(
             base_url=self.url, headers=self._headers, timeout=httpx.Timeout(wait_s, pool=None)
         )
+        # Streams have connections of their own: with those of requests, a hundred of them would leave none to ask over.
+        self._streams: httpx.Client = httpx.Client(
+            headers=self._headers, limits=httpx.Limits(max_connections=None, max_keepalive_connections=0)
+        )
 
     def __enter__(self) -> "SyncClient":
         return self
@@ -50,6 +54,7 @@ class SyncClient:
     def close(self) -> None:
         """Let go of all connections."""
         self._http.close()
+        self._streams.close()
 
     def _ask(self, call: calls.Call[T]) -> T:
         """The answer to a call, however often it has to be sent."""
@@ -214,7 +219,7 @@ class SyncClient:
 
         headers = {"Accept": "text/event-stream"}
         timeout = httpx.Timeout(self._wait_s, read=SILENCE_S)
-        with self._http.stream("GET", course.address, headers=headers, timeout=timeout) as answer:
+        with self._streams.stream("GET", course.address, headers=headers, timeout=timeout) as answer:
             if not course.answered(answer.status_code, answer.read() if answer.status_code != 200 else b""):
                 return
             course.opened()

@@ -133,7 +133,8 @@ class Hub:
         self._arrived.append(ticket)
 
     def _beat_for_arrived(self) -> None:
-        tickets, self._arrived = numbers(self._arrived), []
+        still_here = [ticket for ticket in self._arrived if ticket in self.by_ticket]
+        tickets, self._arrived = numbers(still_here), []
         self.runner.put(CommandOrder(lambda _: cmd.Heartbeat(tickets), None, None))
 
     def _shortest_s(self) -> float:
