@@ -239,7 +239,7 @@ class Client:
             course.opened()
             reader = Reader()
             async for line in answer.aiter_lines():
-                course.alive(time.monotonic())
+                course.alive(line, time.monotonic())
                 text = reader.line(line)
                 event = None if text is None else course.heard(text, time.monotonic())
                 if event is not None:

@@ -225,7 +225,7 @@ class SyncClient:
             course.opened()
             reader = Reader()
             for line in answer.iter_lines():
-                course.alive(time.monotonic())
+                course.alive(line, time.monotonic())
                 text = reader.line(line)
                 event = None if text is None else course.heard(text, time.monotonic())
                 if event is not None:

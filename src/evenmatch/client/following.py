@@ -30,6 +30,8 @@ _REASONS: Final = {
     4410: ("too_old", 410),
 }
 """Close code of a WebSocket -> the reason that HTTP would give, and its status."""
+_LAST_WORD: Final = ": the story is over"
+"""The comment with which the server ends a stream that has told all."""
 SILENCE_S: Final = 60.0
 """A stream that says nothing for so long is broken: the server says something several times in it."""
 
@@ -67,13 +69,14 @@ class Course:
         self._until_s = now_s + self._patience_s
         if event.sequence <= self.last:
             return None
-        self.last, self.over = event.sequence, event.is_last
+        self.last, self.over = event.sequence, event.is_last and event.type != "matched"  # a server may follow
         return event
 
-    def alive(self, now_s: float) -> None:
-        """The connection said something that is no event: it works."""
+    def alive(self, line: str, now_s: float) -> None:
+        """A stream said something: it works; and if that is its last word, nothing follows."""
         self._heard = True
         self._until_s = now_s + self._patience_s
+        self.over |= line == _LAST_WORD
 
     def closed(self, code: int | None, reason: str) -> None:
         """A WebSocket was closed with a code; a "no" that will stay one is raised."""
