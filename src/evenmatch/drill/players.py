@@ -9,6 +9,7 @@ queue, look back at what they were told, and write their log.
 import asyncio
 import contextlib
 import sys
+import traceback
 from collections.abc import Coroutine
 from pathlib import Path
 from random import Random
@@ -83,7 +84,7 @@ class Crowd:
                 await self._game(name, f"{name}/{game}")
             except Exception as error:  # whatever it is, the audit is to tell of it
                 self.log.wrong.append(f"{name} met what it did not ask for: {type(error).__name__}: {error}")
-                print(self.log.wrong[-1], file=sys.stderr, flush=True)
+                traceback.print_exc()
                 return
             finally:
                 self.live.pop(name, None)
