@@ -35,22 +35,24 @@ def split(body: bytes, schema: int) -> list[Part]:
 
 
 class Recent:
-    """The last few commits that somebody asked for. Commits never change."""
+    """The last few commits that somebody asked for. Commits never change, but old ones may be archived."""
 
     def __init__(self) -> None:
+        self.after = 0
+        """Only commits beyond this are kept: the newest checkpoint, for what it has behind it may be archived."""
         self._commits: dict[int, tuple[list[Part], int]] = {}
         self._size = 0
 
     def event(self, sequence: int, read: Callable[[int], tuple[int, list[Part], int] | None]) -> Event | None:
         """One event; `read` finds the commit that it is in: its first sequence, its parts, and how many bytes."""
         for first, (parts, _) in self._commits.items():
-            if first <= sequence < first + len(parts):
+            if self.after < first <= sequence < first + len(parts):
                 return _event(parts[sequence - first])
         found = read(sequence)
         if found is None:
             return None
         first, parts, size = found
-        if size <= _BYTES_MOST:
+        if size <= _BYTES_MOST and first > self.after:
             self._commits[first] = parts, size
             self._size += size
             while self._size > _BYTES_MOST or len(self._commits) > _MOST:

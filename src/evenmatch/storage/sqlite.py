@@ -88,6 +88,7 @@ class SqliteJournal:
         row = db.execute("SELECT last_sequence FROM commits ORDER BY first_sequence DESC LIMIT 1").fetchone()
         saved = db.execute("SELECT max(sequence) FROM checkpoints").fetchone()[0]
         self._last = whole(self.path, row[0] if row else (saved or 0))
+        self._recent.after = saved or 0
         self._fence = owner(self._db, self.path)
         if own:
             self._check_tail()
@@ -232,6 +233,7 @@ class SqliteJournal:
         write(self.path, self._fence, sequence, pieces, lambda db, crc: self._enter(db, row, crc))
 
     def _enter(self, db: sqlite3.Connection, checkpoint: Checkpoint, crc: int) -> None:
+        self._recent.after = max(self._recent.after, checkpoint.sequence)
         # An archive beside us may move the journal's beginning at any other time.
         first = db.execute("SELECT min(first_sequence) FROM commits").fetchone()[0]
         base = (self._last + 1 if first is None else first) - 1
