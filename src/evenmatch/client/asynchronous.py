@@ -217,7 +217,7 @@ class Client:
         async with connect(
             course.address, additional_headers=self._headers, open_timeout=self._wait_s, close_timeout=1, max_size=None
         ) as socket:
-            course.opened()
+            course.opened(time.monotonic())
             try:
                 while not course.over:
                     event = course.heard(await socket.recv(), time.monotonic())
@@ -236,7 +236,7 @@ class Client:
         async with self._streams.stream("GET", course.address, headers=headers, timeout=timeout) as answer:
             if not course.answered(answer.status_code, await answer.aread() if answer.status_code != 200 else b""):
                 return
-            course.opened()
+            course.opened(time.monotonic())
             reader = Reader()
             async for line in answer.aiter_lines():
                 course.alive(line, time.monotonic())

@@ -203,7 +203,7 @@ class SyncClient:
         with connect(
             course.address, additional_headers=self._headers, open_timeout=self._wait_s, close_timeout=1, max_size=None
         ) as socket:
-            course.opened()
+            course.opened(time.monotonic())
             try:
                 while not course.over:
                     event = course.heard(socket.recv(), time.monotonic())
@@ -222,7 +222,7 @@ class SyncClient:
         with self._streams.stream("GET", course.address, headers=headers, timeout=timeout) as answer:
             if not course.answered(answer.status_code, answer.read() if answer.status_code != 200 else b""):
                 return
-            course.opened()
+            course.opened(time.monotonic())
             reader = Reader()
             for line in answer.iter_lines():
                 course.alive(line, time.monotonic())
