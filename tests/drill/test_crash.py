@@ -28,6 +28,13 @@ def test_players_lose_nothing_when_the_server_is_killed_under_load(tmp_path: Pat
     assert (tmp_path / "drill" / "drill.db").exists()
 
 
+@pytest.mark.slow
+@pytest.mark.timeout(1_800)
+@pytest.mark.parametrize("seed", range(3))
+def test_many_more_lose_nothing_either(tmp_path: Path, seed: int) -> None:
+    assert crash(tmp_path, players=200, kills=10, seed=seed, processes=2)["faults"] == []
+
+
 @pytest.mark.parametrize(("players", "kills", "processes"), [(1, 1, 1), (4, -1, 1), (4, 1, 3), (4, 1, 0)])
 def test_a_drill_that_cannot_be_is_refused(tmp_path: Path, players: int, kills: int, processes: int) -> None:
     with pytest.raises(ConfigError, match="at least 2 players"):

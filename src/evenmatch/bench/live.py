@@ -62,7 +62,7 @@ _QUEUES = """
 format = {{ teams = 2, size = 1 }}
 matcher = {{ name = "buckets", bucket = 1, growth_s = {growth_s}, range_max = 100000 }}
 wave = {{ every_s = {every_s} }}
-ready_check = {{ timeout_s = 30 }}
+ready_check = {{ timeout_s = 120 }}
 ticket = {{ expires_s = 3600, heartbeat_s = 600 }}
 match = {{ runs_s = 600 }}
 
@@ -73,7 +73,7 @@ _APART: Final = 10.0
 """Neighbours are about so many buckets apart."""
 _SETTLES_S: Final = 60.0
 """So long a server is waited for that still reads compiled code after its start."""
-_WAVE_S: Final = 0.1
+_WAVE_S: Final = 0.25
 """Waves are frequent, so that players do not all answer at the same moments."""
 _CONNECTIONS: Final = 512
 """Keep-alive connections of all client processes together."""
@@ -182,7 +182,7 @@ def measure(
     players: int = 5_000,
     seconds: float = 20.0,
     processes: int = 2,
-    rate: float = 200.0,
+    rate: float = 100.0,
     tell: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Run the comparison; `rate`: about so many join a second, if everything keeps up."""
@@ -198,7 +198,7 @@ def measure(
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder) / "queues.toml"
         config.write_text(
-            _QUEUES.format(growth_s=round(wait_s / _APART, 3), every_s=round(min(_WAVE_S, wait_s / 5), 3))
+            _QUEUES.format(growth_s=round(2 * wait_s / _APART, 3), every_s=round(min(_WAVE_S, wait_s / 5), 3))
         )
         arguments = ["-m", "evenmatch", "serve", "--port", "0", "--config", str(config)]
         with _server(*arguments, "--db", str(Path(folder) / "live.db")) as (port, process):

@@ -12,7 +12,7 @@ def live(
     players: int = 5_000,
     seconds: float = 20.0,
     processes: int = 2,
-    rate: float = 200.0,
+    rate: float = 100.0,
     json_output: JsonFlag = False,
 ) -> None:
     """Connected players from join over proposal, accept, match and result to the next join, beside a bare echo.
