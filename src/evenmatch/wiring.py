@@ -20,6 +20,7 @@ from evenmatch import __version__
 from evenmatch.domain.queue import QueueSpec
 from evenmatch.errors import ConfigError, EvenmatchError
 from evenmatch.numerics import threads
+from evenmatch.open_files import raise_limit
 from evenmatch.service.access import Gate, is_loopback
 from evenmatch.service.app import App
 from evenmatch.service.chronicle import Chronicle
@@ -40,6 +41,7 @@ each statement of a commit could wait that long for a busy event loop."""
 _GC_THRESHOLDS = (20_000, 50, 100)
 """Requests make no cycles worth looking for every 700 objects; so set, a join costs a fifth less processor time."""
 _GRACE_S = 10
+_FILES_FEW = 4_096
 _SILENCE_MS = 40_000
 """A client that takes nothing for so long, though there is something for it, is gone: its connection is ended."""
 
@@ -114,6 +116,9 @@ def serve(
     refuse_to_be_open(settings)
     specs = tuple(specs)
     refuse_without_secrets(specs)
+    files = raise_limit()
+    if files < _FILES_FEW:
+        structlog.get_logger("evenmatch").warning("few open files are allowed, and each connection is one", most=files)
     listening = listen(settings)
     journal = SqliteJournal(settings.db)
     try:

@@ -48,13 +48,13 @@ def _shown(group: Group, result: Any) -> Any:
 
 async def post_result(runner: Runner, match: str, body: bytes, caller: Caller | None) -> Answer:
     """POST /v1/matches/{id}/result"""
-    number = number_of(MATCH_PREFIX, match)
-    if number is None:
-        return unknown(Reasons.UNKNOWN_MATCH, "match", match)
     read = wire.read(ResultBody, body, result_bodies.FIELDS, empty=b"")
     told = read if isinstance(read, wire.Problem) else result_bodies.told(read.teams, read.leavers)
     if isinstance(told, wire.Problem):
         return problem(told)
+    number = number_of(MATCH_PREFIX, match)
+    if number is None:
+        return unknown(Reasons.UNKNOWN_MATCH, "match", match)
     return await _task(
         runner,
         lambda group: _shown(group, results.report(group, number, told)),

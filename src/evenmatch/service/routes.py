@@ -350,8 +350,8 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
     )
 
 
-def _granted_only(request: Request[Any, Any, Any]) -> Response[Any] | None:
-    """A route that the table of rights does not name is not there for anybody."""
+async def _granted_only(request: Request[Any, Any, Any]) -> Response[Any] | None:
+    """A route that the table of rights does not name is not there for anybody; async, or a thread would do it."""
     if "granted" in request.scope:
         return None
     return _response(
