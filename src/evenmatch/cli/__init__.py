@@ -14,8 +14,10 @@ app = App(
     help_format="plaintext",
 )
 journal = App(name="journal", help="Look into a server's journal.")
+queues = App(name="queues", help="The rules of a running server as a file, and the other way round.")
 keys = App(name="keys", help="Make, list and revoke API keys.")
 lab = App(name="lab", help="Try matchers on simulated players.")
+drill = App(name="drill", help="Let things go wrong on purpose, and audit what is left.")
 bench = App(name="bench", help="Measure, side by side with a baseline in the same run.")
 
 # Named by string, so that `evenmatch --help` imports none of them.
@@ -61,6 +63,9 @@ journal.command(
     name="backup",
     help="Copy a journal to a new file, also while its server runs, and prove the copy.",
 )
+app.command(queues)
+queues.command("evenmatch.cli.queues:pull", name="pull", help="Write the rules in force on a server as a queues.toml.")
+queues.command("evenmatch.cli.queues:push", name="push", help="Give a running server the rules of a queues.toml.")
 app.command(
     "evenmatch.cli.refusals:refusals",
     name="refusals",
@@ -82,6 +87,12 @@ app.command(
     "evenmatch.cli.replay:replay",
     name="replay",
     help="Prove a journal, or ask what another algorithm would have done with its players.",
+)
+app.command(drill)
+drill.command(
+    "evenmatch.cli.drill:crash",
+    name="crash",
+    help="Kill a server at random instants under load: nothing that was acknowledged may be lost.",
 )
 app.command(bench)
 bench.command(

@@ -55,7 +55,7 @@ class Event(msgspec.Struct, frozen=True):
     sequence: int
     """Give the last one as `after` to go on from there."""
     type: str
-    """queued, updated, proposed, accepted, starting, matched, requeued, cancelled or expired"""
+    """queued, updated, proposed, accepted, starting, matched, server, unserved, requeued, cancelled or expired"""
     ticket: str
     queue: str | None = None
     at_ms: int = 0
@@ -64,10 +64,12 @@ class Event(msgspec.Struct, frozen=True):
     pending: int | None = None
     proposal: dict[str, Any] | None = None
     match: dict[str, Any] | None = None
+    server: dict[str, Any] | None = None
+    """Where the match is played: address, port and token."""
 
     @property
     def is_last(self) -> bool:
-        """Does nothing follow it?"""
+        """Does the ticket wait no more? Only the match's game server may follow."""
         return self.type in ("matched", "cancelled", "expired")
 
 

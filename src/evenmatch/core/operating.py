@@ -9,7 +9,7 @@ from evenmatch.domain.refusals import Reasons, Refusal
 from evenmatch.domain.ticket import Cause, Status
 
 from .decision import NOTHING, Decision
-from .joining import unknown_queue
+from .joining import unknown_queue, unknown_ticket
 from .starting import without_blame
 from .state import OPEN, PROPOSED, RUNNING, STARTING, WAITING, QueueState, State
 
@@ -26,9 +26,7 @@ def cancel_ticket(state: State, ticket: int, now_ms: int) -> Decision | Refusal:
     """Take a ticket out of its queue, also out of a ready check; the others of that one wait again."""
     found = state.find_ticket(ticket)
     if found is None:
-        if 0 < ticket < state.next_ticket:
-            return Refusal(Reasons.TICKET_GONE, f"{ticket_id(ticket)} left the queue a while ago")
-        return Refusal(Reasons.UNKNOWN_TICKET, f"no ticket is called {ticket_id(ticket)}")
+        return unknown_ticket(state, ticket)
     queue, slot = found
     t = queue.tickets
     if t.status[slot] == WAITING:

@@ -4,7 +4,7 @@ The hot paths among them are usually answered by `hot` before Litestar sees them
 handlers, serve where `hot` is not in front, and are what the documentation is made from.
 """
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import msgspec
 from litestar import Litestar, Request, Response, delete, get, post
@@ -15,22 +15,21 @@ from litestar.openapi import OpenAPIConfig, ResponseSpec
 from litestar.openapi.spec import Components, Example, License, SecurityScheme, Tag
 from litestar.params import Body
 
-from evenmatch.domain.queue import Mode
 from evenmatch.domain.refusals import Reasons
 from evenmatch.settings import Settings
 
 from . import handlers, own, wire
 from .access import caller_of
-from .bodies import BatchBody, BlocksBody, ModeBody, PlayerAnswerBody, TicketBody, TicketChange, WhyBody
+from .bodies import BatchBody, PlayerAnswerBody, TicketBody
 from .docs_page import docs_page
 from .documented import Key, MatchId, ProposalId, QueueName, TicketId
-from .documented import document as _document
 from .documented import granted as _granted
 from .documented import problems as _problems
 from .documented import response as _response
 from .examples import EXAMPLES
 from .handlers import BatchAnswer, TicketAnswer
-from .result_bodies import CorrectionBody, ResultBody, SeasonBody
+from .openapi import document as _document
+from .routes_backup import backup_routes
 from .routes_deadletters import deadletter_routes
 from .routes_operators import operator_routes
 from .routes_play import play_routes
@@ -38,9 +37,10 @@ from .routes_results import result_routes
 from .routes_rules import rules_routes
 from .routes_streams import stream_routes
 from .routes_why import why_routes
-from .rules_handlers import RollbackBody
 from .runner import Runner
 from .sockets import Hub
+from .unread import Unread
+from .veil import shown_to
 from .views import MatchView, QueueView
 from .wire import WireReasons
 
@@ -76,38 +76,6 @@ _BEARER = SecurityScheme(
     scheme="bearer",
     description="An API key (evenmatch keys add) or a player's token (JWT). An open server on loopback needs none.",
 )
-
-
-_BODIES: Final[dict[str, Any]] = {
-    "tickets": TicketBody([]),
-    "tickets:batch": BatchBody([]),
-    "blocks": BlocksBody([]),
-    "mode": ModeBody(Mode.OPEN),
-    "cancel": WhyBody(),
-    "failed": WhyBody(),
-    "result": ResultBody([]),
-    "season": SeasonBody(),
-    "spec": {},
-    "rollback": RollbackBody(0),
-}
-"""The last part of a path -> an empty body of its kind."""
-
-
-class _Unread(Request[Any, Any, Any]):
-    """A request whose body is left to `wire`, which is strict, and reads it the same way for the thin front.
-
-    Litestar would decode it leniently, and one bad ticket would fail a whole batch. It is given an empty body of the
-    right kind instead: the routes declare the kind for the documentation only.
-    """
-
-    async def json(self) -> Any:
-        """An empty body of the kind that the route declares."""
-        last = self.url.path.rstrip("/").rsplit("/", 1)[-1]
-        if self.method == "PATCH":
-            return TicketChange()
-        if last == "result" and self.method == "PUT":
-            return CorrectionBody()
-        return _BODIES.get(last, PlayerAnswerBody(""))
 
 
 def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> Litestar:
@@ -264,9 +232,9 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
         summary="Look at all queues",
         responses=_granted(200, QueuesAnswer, "All queues", EXAMPLES["queues"]) | _problems(),
     )
-    async def get_queues() -> Response[Any]:
+    async def get_queues(request: Request[Any, Any, Any]) -> Response[Any]:
         """Every open queue."""
-        return _response(await handlers.get_queues(runner))
+        return _response(await handlers.get_queues(runner, shown_to(request.scope)))
 
     @get(
         "/v1/queues/{queue:str}",
@@ -274,9 +242,10 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
         summary="Look at a queue",
         responses=_granted(200, QueueAnswer, "The queue", EXAMPLES["queue"]) | _problems(Reasons.UNKNOWN_QUEUE),
     )
-    async def get_queue(queue: QueueName) -> Response[Any]:
-        """Waiting tickets, the oldest wait, the wave number, the last wave, and the rules."""
-        return _response(await handlers.get_queue(runner, queue))
+    async def get_queue(queue: QueueName, request: Request[Any, Any, Any]) -> Response[Any]:
+        """Waiting tickets, the oldest wait, the wave number, the last wave, and the rules; `allocate.url` and
+        `allocate.secret` are shown to operators only."""
+        return _response(await handlers.get_queue(runner, queue, shown_to(request.scope)))
 
     @get("/healthz", tags=["operations"], summary="Is the process alive?", media_type=MediaType.JSON)
     async def healthz() -> dict[str, str]:
@@ -295,22 +264,36 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
         ready = runner.ready and not runner.full()
         return Response({"status": "ready" if ready else "not ready"}, status_code=200 if ready else 503)
 
-    @get("/metrics", tags=["operations"], summary="Numbers for Prometheus", media_type="text/plain; version=0.0.4")
+    @get(
+        "/metrics",
+        tags=["operations"],
+        summary="Numbers for Prometheus",
+        media_type="text/plain; version=0.0.4",
+        responses=_problems(),
+    )
     async def metrics() -> bytes:
         """Counters, gauges and histograms in Prometheus' text format."""
         found = None if runner.full() else await runner.ask(lambda views, now_ms: views.queues(now_ms))
         queues = found if isinstance(found, list) else []
         return runner.metrics.render(queues, runner.depth, hub.open, runner.ready)
 
+    made: dict[str, Any] = {}
+
+    def document(app: Litestar) -> dict[str, Any]:
+        """Made once: it takes a tenth of a second, and anybody may ask for it."""
+        if not made:
+            made.update(_document(app))
+        return made
+
     @get("/openapi.json", include_in_schema=False)
     async def openapi(request: Request[Any, Any, Any]) -> dict[str, Any]:
         """This API, as OpenAPI 3.1."""
-        return _document(request.app)
+        return document(request.app)
 
     @get(["/docs", "/"], include_in_schema=False, media_type=MediaType.HTML)
     async def docs(request: Request[Any, Any, Any]) -> str:
         """This API, to read."""
-        return docs_page(_document(request.app))
+        return docs_page(document(request.app))
 
     return Litestar(
         [
@@ -329,6 +312,7 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
             metrics,
             openapi,
             docs,
+            *backup_routes(runner),
             *deadletter_routes(runner),
             *operator_routes(runner),
             *play_routes(runner),
@@ -339,7 +323,7 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
         ],
         before_request=_granted_only,
         exception_handlers={HTTPException: _http_problem, Exception: _our_mistake},
-        request_class=_Unread,
+        request_class=Unread,
         request_max_body_size=settings.body_max_bytes,
         openapi_config=OpenAPIConfig(
             title="evenmatch",
@@ -366,9 +350,9 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
     )
 
 
-def _granted_only(request: Request[Any, Any, Any]) -> Response[Any] | None:
-    """A route that the table of rights does not name is not there for anybody."""
-    if "granted" in request.scope or request.method == "OPTIONS":
+async def _granted_only(request: Request[Any, Any, Any]) -> Response[Any] | None:
+    """A route that the table of rights does not name is not there for anybody; async, or a thread would do it."""
+    if "granted" in request.scope:
         return None
     return _response(
         handlers.problem(WireReasons.NOT_FOUND.problem(f"there is nothing at {request.url.path}; see /docs"))
@@ -378,10 +362,8 @@ def _granted_only(request: Request[Any, Any, Any]) -> Response[Any] | None:
 def _http_problem(request: Request[Any, Any, Any], error: HTTPException) -> Response[Any]:
     """Litestar's own refusals, in our shape."""
     status = error.status_code
-    if status == 404:
+    if status in (404, 405):  # methods that a known path lacks are answered by `methods`
         content = WireReasons.NOT_FOUND.problem(f"there is nothing at {request.url.path}; see /docs")
-    elif status == 405:
-        content = WireReasons.METHOD_NOT_ALLOWED.problem(f"{request.method} is not known at {request.url.path}")
     elif status == 413:
         content = WireReasons.TOO_LARGE.problem("the body is larger than the server takes")
     elif status == 400:
