@@ -9,6 +9,8 @@ from evenmatch.lab.log import Log
 from evenmatch.lab.population import Population
 from evenmatch.lab.world import World
 
+FOLDER = Path()
+
 
 def crowd(name: str = "duel-small", **tables: dict[str, object]) -> Population:
     """A preset with some keys of its tables changed."""

@@ -58,7 +58,7 @@ def test_everybody_is_somewhere_and_in_one_match_at_a_time() -> None:
         by_player.setdefault(row, []).append(began[match])
     for moments in by_player.values():
         assert all(later - earlier >= 1_000 for earlier, later in itertools.pairwise(moments))
-    status = world.engine.state.queues["epgc"].tickets.status
+    status = world.wire.engine.state.queues["epgc"].tickets.status
     for one, kept in ((End.WAITING, Status.WAITING), (End.PROPOSED, Status.PROPOSED)):
         assert int((end == one).sum()) == int((status == kept).sum())
 

@@ -57,13 +57,17 @@ class Audit:
                 self.fault(f"the commit {row.first} to {row.last} with {len(row.events)} events leaves a gap")
             self.sequence = row.first - 1
             for event in row.events:
-                self.sequence += 1
-                if event.at_ms < self.now_ms:
-                    self.fault("time runs backwards")
-                self.now_ms = max(self.now_ms, event.at_ms)
-                self._apply(event)
+                self.hear(event)
         if unnamed := {p for t in self.tickets.values() for p in t.players} - set(book.names):
             self.fault(f"players {sorted(unnamed)} have no names")
+
+    def hear(self, event: Event) -> None:
+        """The next event."""
+        self.sequence += 1
+        if event.at_ms < self.now_ms:
+            self.fault("time runs backwards")
+        self.now_ms = max(self.now_ms, event.at_ms)
+        self._apply(event)
 
     def _apply(self, event: Event) -> None:
         match event:

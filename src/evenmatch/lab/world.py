@@ -7,6 +7,7 @@ One population, one seed and one queue give one run, bit for bit. Nothing here d
 rules and the matcher do, as in the server. A plan takes no virtual time.
 """
 
+import contextlib
 import math
 import time
 from collections.abc import Callable
@@ -14,8 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from evenmatch.core.engine import Engine, Step
-from evenmatch.core.hashing import state_hash
+from evenmatch.core.engine import Step
 from evenmatch.domain import commands as cmd
 from evenmatch.domain import events as ev
 from evenmatch.domain.arrays import Array, numbers
@@ -35,6 +35,7 @@ from .overtaking import overtaken
 from .people import People
 from .population import Population
 from .traffic import Traffic
+from .wire import Crashed, PlainWire, Wire
 
 __all__ = ["STEP_MS", "World"]
 
@@ -58,13 +59,14 @@ class World:
         hours: float,
         *,
         step_ms: int = STEP_MS,
+        wire: Wire | None = None,
     ) -> None:
         self.spec, self.people, self.traffic = spec, people, traffic
         self.behaviour = Behaviour(population.sessions, seed)
         self.until_ms = int(hours * 3_600_000)
         self.agenda = Agenda(step_ms, self.until_ms)
         self.log = Log(self.until_ms)
-        self.engine = Engine()
+        self.wire: Wire = PlainWire() if wire is None else wire
         self.now_ms = 0
         self._matcher: Matcher = build(spec.matcher.name, spec.matcher.parameters)
         self._model = build_model(population.ratings.model, population.ratings.parameters)
@@ -90,7 +92,7 @@ class World:
 
     def run(self, progress: Callable[[float], None] = lambda _: None) -> Log:
         """From the first moment to the last; `progress` hears the share that is done."""
-        self._take(self.engine.step(cmd.OpenQueue(self.spec), 0))
+        self._do(cmd.OpenQueue(self.spec))
         self.log.started_skill_error = self._skill_error()
         self.agenda.add(Kind.JOINS, self.traffic.at_ms, np.arange(len(self.traffic)) * GAMES)
         every_ms = max(1, round(self.spec.wave.every_s * 1000))
@@ -100,19 +102,28 @@ class World:
         for now_ms, due in self.agenda:
             self.now_ms = now_ms
             for kind, what in due:
-                self._handlers[kind](what)
-            self._take(self.engine.step(cmd.Tick(), now_ms))
+                arrived = self.wire.carried(self.agenda, kind, what, now_ms)
+                try:
+                    self._handlers[kind](arrived)
+                except Crashed:  # nobody was answered: they ask again
+                    self.agenda.add(kind, np.full(len(arrived), now_ms + self.agenda.step_ms), arrived)
+            with contextlib.suppress(Crashed):
+                self._do(cmd.Tick())
             if now_ms - told >= 60_000:
                 told = now_ms
                 progress(now_ms / self.until_ms)
         progress(1.0)
         self.log.ended_skill_error = self._skill_error()
-        self.log.state_hash = state_hash(self.engine.state)
+        self.log.state_hash = self.wire.finished()
         return self.log
 
     def _skill_error(self) -> float:
         """How far ratings are off, on average."""
         return float(np.abs(self.ratings.mu - self.people.skill).mean())
+
+    def _do(self, command: cmd.Command) -> Step:
+        """Hand a command over, and live with what it leads to."""
+        return self._take(self.wire.step(command, self.now_ms))
 
     # -- what the engine says ---------------------------------------------------------------------------------------
 
@@ -151,7 +162,7 @@ class World:
         )
         steps = []
         while rest is not None:
-            steps.append(self.engine.step(rest, self.now_ms))
+            steps.append(self.wire.step(rest, self.now_ms))
             rest = steps[-1].rest
         self.log.wave_s.append(time.process_time() - began)
         self.log.waves += 1
@@ -251,33 +262,35 @@ class World:
     # -- what people do ----------------------------------------------------------------------------------------------
 
     def _join(self, keys: Array) -> None:
-        session, game = keys // GAMES, keys % GAMES
         requests, joined = [], []
-        for place, (one, number) in enumerate(zip(session.tolist(), game.tolist(), strict=True)):
-            size = int(self.traffic.size[one])
-            rows = (int(self.traffic.first[one]) + np.arange(size)) % len(self.people)
-            if number == 0:
-                if self._busy[rows].any():
-                    self.log.skipped += 1
-                    continue
-                self._busy[rows] = True
-            requests.append(TicketRequest(tuple(self._facts.member(row, self.ratings.mu) for row in rows.tolist())))
+        coming: set[int] = set()
+        for place, key in enumerate(keys.tolist()):
+            rows = self._party(key // GAMES)
+            if key % GAMES == 0 and (self._busy[rows].any() or not coming.isdisjoint(rows.tolist())):
+                self.log.skipped += 1
+                continue
+            coming.update(rows.tolist())
+            members = tuple(self._facts.member(row, self.ratings.mu) for row in rows.tolist())
+            requests.append(TicketRequest(members, key=self.wire.key(key)))
             joined.append(place)
         if not requests:
             return
-        step = self._take(self.engine.step(cmd.JoinMany(self.spec.name, tuple(requests)), self.now_ms))
+        step = self._do(cmd.JoinMany(self.spec.name, tuple(requests)))
         taken: list[int] = []
         for place, outcome in zip(joined, step.outcomes, strict=True):
             if isinstance(outcome, Refusal):
                 self.log.refused[outcome.reason.code] = self.log.refused.get(outcome.reason.code, 0) + 1
-                one = int(session[place])
-                rows = (int(self.traffic.first[one]) + np.arange(int(self.traffic.size[one]))) % len(self.people)
-                self._busy[rows] = False
+                self._busy[self._party(int(keys[place]) // GAMES)] = False
             else:
                 assert outcome == self.log.tickets.count + len(taken) + 1, "tickets are numbered on"
                 taken.append(place)
         if taken:
             self._note(keys[taken])
+
+    def _party(self, session: int) -> Array:
+        """The rows of a session's players."""
+        rows: Array = (int(self.traffic.first[session]) + np.arange(int(self.traffic.size[session]))) % len(self.people)
+        return rows
 
     def _note(self, keys: Array) -> None:
         """Tickets have joined."""
@@ -289,6 +302,7 @@ class World:
         log.joined_ms[rows] = self.now_ms
         tickets = np.arange(rows.start, rows.stop) + 1
         people, whose = self._rows_of(tickets)
+        self._busy[people] = True
         size = log.size[rows]
         log.rating[rows] = np.bincount(whose, self.ratings.mu[people], len(keys)) / size
         log.skill[rows] = np.bincount(whose, self.people.skill[people], len(keys)) / size
@@ -301,7 +315,7 @@ class World:
         if len(asked):  # nobody leaves while a match is at hand; if nothing comes of it, then
             self.agenda.add(Kind.GIVES_UP, np.full(len(asked), self.now_ms + 1_000), asked)
         for ticket in tickets[end == End.WAITING].tolist():
-            self._take(self.engine.step(cmd.Leave(ticket), self.now_ms))
+            self._do(cmd.Leave(ticket))
 
     def _accept(self, codes: Array) -> None:
         self._answer(codes, cmd.Accept)
@@ -312,7 +326,7 @@ class World:
     def _answer(self, codes: Array, what: Callable[[int, int], cmd.Command]) -> None:
         for proposal, player in zip((codes // _PLAYERS).tolist(), (codes % _PLAYERS).tolist(), strict=True):
             if proposal in self._proposals:
-                self._take(self.engine.step(what(proposal, player), self.now_ms))
+                self._do(what(proposal, player))
 
     def _lose(self, codes: Array) -> None:
         for proposal, player in zip((codes // _PLAYERS).tolist(), (codes % _PLAYERS).tolist(), strict=True):
@@ -320,23 +334,35 @@ class World:
                 tickets, _ = self._proposals[proposal]
                 rows, whose = self._rows_of(tickets)
                 lost = tickets[whose[rows == player - 1]]
-                self._take(self.engine.step(cmd.LoseContact(lost), self.now_ms))
+                self._do(cmd.LoseContact(lost))
 
     def _end(self, matches: Array) -> None:
-        """Matches are over: who won, what that does to ratings, and who plays on."""
-        again = []
-        for number in matches.tolist():
-            tickets, rows, team = self._playing.pop(number)
-            if self.spec.match.runs_s:
-                self._take(self.engine.step(cmd.EndMatch(number), self.now_ms))
-            order, start, rank = self.outcomes.result(number, rows, team)
-            after = self._model.updated(self.ratings.take(order), self.games[order], start, rank)
-            for mine, new in zip(self.ratings, after, strict=True):
-                mine[order] = new
-            self.games[order] += 1
-            again.append(tickets)
+        """Matches are over."""
+        over: list[Array] = []
+        try:
+            for number in matches.tolist():
+                if number in self._playing:
+                    over.append(self._result(number))
+        finally:  # also if the engine crashed in the middle
+            if over:
+                self._go_on(np.concatenate(over) - 1)
+
+    def _result(self, match: int) -> Array:
+        """Who won, and what that does to ratings; the tickets that were in it."""
+        tickets, rows, team = self._playing[match]
+        if self.spec.match.runs_s:
+            self._do(cmd.EndMatch(match))
+        del self._playing[match]
+        order, start, rank = self.outcomes.result(match, rows, team)
+        after = self._model.updated(self.ratings.take(order), self.games[order], start, rank)
+        for mine, new in zip(self.ratings, after, strict=True):
+            mine[order] = new
+        self.games[order] += 1
+        return tickets
+
+    def _go_on(self, places: Array) -> None:
+        """Some play on after a while, some leave."""
         log = self.log.tickets
-        places = np.concatenate(again) - 1
         keys = log.session[places] * GAMES + log.game[places]
         stays = self.behaviour.stays(keys)
         self.agenda.add(Kind.JOINS, self.now_ms + self.behaviour.pause_ms(keys[stays]), keys[stays] + 1)
