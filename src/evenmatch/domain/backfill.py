@@ -19,7 +19,7 @@ class BackfillSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     window: float = 400.0
     """How far a newcomer's rating may be from the mean of the team; 0 = any rating will do."""
     grows: float = 20.0
-    """The window widens by so many points a second, for as long as the place has been open and the ticket has waited."""
+    """The window widens by so many points a second, while the place has been open and while the ticket has waited."""
     latency_max_ms: float = 0.0
     """How far a newcomer may be from the match's region; 0 = as far as the venue says."""
     priority: str = "first"

@@ -4,7 +4,7 @@ The hot paths among them are usually answered by `hot` before Litestar sees them
 handlers, serve where `hot` is not in front, and are what the documentation is made from.
 """
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import msgspec
 from litestar import Litestar, Request, Response, delete, get, post
@@ -15,13 +15,12 @@ from litestar.openapi import OpenAPIConfig, ResponseSpec
 from litestar.openapi.spec import Components, Example, License, SecurityScheme, Tag
 from litestar.params import Body
 
-from evenmatch.domain.queue import Mode
 from evenmatch.domain.refusals import Reasons
 from evenmatch.settings import Settings
 
 from . import handlers, own, wire
 from .access import caller_of
-from .bodies import BatchBody, BlocksBody, ModeBody, PlayerAnswerBody, TicketBody, TicketChange, WhyBody
+from .bodies import BatchBody, PlayerAnswerBody, TicketBody
 from .docs_page import docs_page
 from .documented import Key, MatchId, ProposalId, QueueName, TicketId
 from .documented import document as _document
@@ -30,7 +29,7 @@ from .documented import problems as _problems
 from .documented import response as _response
 from .examples import EXAMPLES
 from .handlers import BatchAnswer, TicketAnswer
-from .result_bodies import CorrectionBody, ResultBody, SeasonBody
+from .routes_backfill import backfill_routes
 from .routes_deadletters import deadletter_routes
 from .routes_operators import operator_routes
 from .routes_play import play_routes
@@ -38,9 +37,9 @@ from .routes_results import result_routes
 from .routes_rules import rules_routes
 from .routes_streams import stream_routes
 from .routes_why import why_routes
-from .rules_handlers import RollbackBody
 from .runner import Runner
 from .sockets import Hub
+from .unread import Unread
 from .views import MatchView, QueueView
 from .wire import WireReasons
 
@@ -76,38 +75,6 @@ _BEARER = SecurityScheme(
     scheme="bearer",
     description="An API key (evenmatch keys add) or a player's token (JWT). An open server on loopback needs none.",
 )
-
-
-_BODIES: Final[dict[str, Any]] = {
-    "tickets": TicketBody([]),
-    "tickets:batch": BatchBody([]),
-    "blocks": BlocksBody([]),
-    "mode": ModeBody(Mode.OPEN),
-    "cancel": WhyBody(),
-    "failed": WhyBody(),
-    "result": ResultBody([]),
-    "season": SeasonBody(),
-    "spec": {},
-    "rollback": RollbackBody(0),
-}
-"""The last part of a path -> an empty body of its kind."""
-
-
-class _Unread(Request[Any, Any, Any]):
-    """A request whose body is left to `wire`, which is strict, and reads it the same way for the thin front.
-
-    Litestar would decode it leniently, and one bad ticket would fail a whole batch. It is given an empty body of the
-    right kind instead: the routes declare the kind for the documentation only.
-    """
-
-    async def json(self) -> Any:
-        """An empty body of the kind that the route declares."""
-        last = self.url.path.rstrip("/").rsplit("/", 1)[-1]
-        if self.method == "PATCH":
-            return TicketChange()
-        if last == "result" and self.method == "PUT":
-            return CorrectionBody()
-        return _BODIES.get(last, PlayerAnswerBody(""))
 
 
 def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> Litestar:
@@ -329,6 +296,7 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
             metrics,
             openapi,
             docs,
+            *backfill_routes(runner),
             *deadletter_routes(runner),
             *operator_routes(runner),
             *play_routes(runner),
@@ -339,7 +307,7 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
         ],
         before_request=_granted_only,
         exception_handlers={HTTPException: _http_problem, Exception: _our_mistake},
-        request_class=_Unread,
+        request_class=Unread,
         request_max_body_size=settings.body_max_bytes,
         openapi_config=OpenAPIConfig(
             title="evenmatch",

@@ -1,0 +1,258 @@
+"""Backfill over the API: a match asks, somebody comes, everybody hears of it; and every "no" on the way."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import msgspec
+import pytest
+
+from evenmatch.domain.backfill import BackfillSpec
+from evenmatch.domain.queue import Format, MatchSpec, QueueSpec, ReadyCheckSpec, WaveSpec
+from evenmatch.domain.rating import RatingSpec
+from evenmatch.service.app import App
+from evenmatch.service.keys import add
+from evenmatch.settings import Settings
+from evenmatch.storage.memory import MemoryJournal
+from evenmatch.storage.protocol import Journal
+from evenmatch.storage.sqlite import SqliteJournal
+
+from .inside import app_over, living, memory_and_journal, until
+
+FAST = WaveSpec(every_s=0.02)
+TEAMS = QueueSpec(
+    "teams", Format(2, 2), wave=FAST, match=MatchSpec(runs_s=600), backfill=BackfillSpec(ready_check=False)
+)
+CHECKED = QueueSpec(
+    "checked",
+    Format(2, 1),
+    wave=FAST,
+    ready_check=ReadyCheckSpec(600),
+    match=MatchSpec(runs_s=600, team_names=("red", "blue")),
+)
+LOBBY = QueueSpec("lobby", Format(1, 3), wave=FAST, match=MatchSpec(runs_s=600))
+OFF = QueueSpec("off", wave=FAST, match=MatchSpec(runs_s=600), backfill=BackfillSpec(enabled=False))
+SHORT = QueueSpec("short", wave=FAST)
+RATED = msgspec.structs.replace(TEAMS, name="rated", rating=RatingSpec())
+
+
+class Live:
+    """A server in this process."""
+
+    def __init__(self, app: App, client: httpx.AsyncClient, key: str) -> None:
+        self.app, self.client = app, client
+        self.operator = {"Authorization": f"Bearer {key}"}
+
+    async def join(self, queue: str, *players: str, **more: Any) -> str:
+        body = {"players": [{"id": player} for player in players], **more}
+        answer = await self.client.post(f"/v1/queues/{queue}/tickets", json=body)
+        assert answer.status_code == 201, answer.text
+        return str(answer.json()["ticket"]["id"])
+
+    async def when(self, ticket: str, status: str) -> dict[str, Any]:
+        async def look() -> dict[str, Any] | None:
+            found: dict[str, Any] = (await self.client.get(f"/v1/tickets/{ticket}")).json()["ticket"]
+            return found if found["status"] == status else None
+
+        found: dict[str, Any] = await until(look, f"{ticket} is not {status}")
+        return found
+
+    async def match(self, queue: str, *players: str) -> dict[str, Any]:
+        """A match that these play; a ready check is answered."""
+        tickets = [await self.join(queue, player) for player in players]
+        if queue == "checked":
+            proposal = (await self.when(tickets[0], "proposed"))["proposal"]["id"]
+            for player in players:
+                await self.accept(proposal, player)
+        found: dict[str, Any] = (await self.when(tickets[0], "matched"))["match"]
+        return found
+
+    async def accept(self, proposal: str, player: str) -> None:
+        answer = await self.client.post(f"/v1/proposals/{proposal}/accept", json={"player": player})
+        assert answer.status_code == 200, answer.text
+
+    async def ask(self, match: str, *places: dict[str, Any], **headers: str) -> httpx.Response:
+        return await self.client.post(f"/v1/matches/{match}/backfill", json={"places": places}, headers=headers)
+
+    async def shown(self, match: str) -> dict[str, Any]:
+        found: dict[str, Any] = (await self.client.get(f"/v1/matches/{match}/backfill")).json()["backfill"]
+        return found
+
+    async def listen(self, ticket: str, after: int = 0, until_type: str = "") -> list[dict[str, Any]]:
+        """What a ticket's line says, until it is closed or a type has come."""
+        incoming: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        outgoing: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        incoming.put_nowait({"type": "websocket.connect"})
+        scope = {
+            "type": "websocket",
+            "path": f"/v1/tickets/{ticket}/events",
+            "query_string": f"after={after}".encode(),
+            "headers": [],
+        }
+        serving = asyncio.create_task(self.app(scope, incoming.get, outgoing.put))  # type: ignore[arg-type]
+        heard: list[dict[str, Any]] = []
+        async with asyncio.timeout(60):
+            assert (await outgoing.get())["type"] == "websocket.accept"
+            while (said := await outgoing.get())["type"] != "websocket.close":
+                heard.append(json.loads(said["text"]))
+                if heard[-1]["type"] == until_type:
+                    break
+            incoming.put_nowait({"type": "websocket.disconnect"})
+            await serving
+        return heard
+
+
+def run(
+    tmp_path: Path,
+    story: Callable[[Live], Awaitable[None]],
+    journal: Journal | None = None,
+    specs: tuple[QueueSpec, ...] = (TEAMS, CHECKED, LOBBY, OFF, SHORT, RATED),
+) -> None:
+    async def told() -> None:
+        keys = tmp_path / "keys"
+        key = add(keys, "night shift", "operator")
+        app = app_over(journal or MemoryJournal(), *specs, settings=Settings(tick_ms=5, keys=keys))
+        async with living(app) as client:
+            await story(Live(app, client, key))
+            memory, durable = await memory_and_journal(app)
+            assert memory == durable
+
+    asyncio.run(told())
+
+
+def reason(answer: httpx.Response) -> tuple[int, str]:
+    return answer.status_code, answer.json()["reason"]
+
+
+@pytest.mark.parametrize("disk", [False, True])
+def test_a_match_is_filled_and_everybody_hears_of_it(tmp_path: Path, disk: bool) -> None:
+    async def story(server: Live) -> None:
+        match = await server.match("checked", "ann", "ben")
+        red = match["teams"][0]["players"][0]
+        ticket_of_blue = match["teams"][1]["tickets"][0]["id"]
+        answer = await server.ask(match["id"], {"team": "red", "instead_of": red})
+        assert answer.status_code == 200, answer.text
+        assert answer.json()["backfill"]["open"] == 1
+        listening = asyncio.create_task(server.listen(ticket_of_blue))
+        ticket = await server.join("checked", "cat")
+        proposal = (await server.when(ticket, "proposed"))["proposal"]["id"]
+        assert (await server.shown(match["id"]))["places"][0]["standing"] == "invited"
+        await server.accept(proposal, "cat")
+        now = (await server.when(ticket, "matched"))["match"]
+        assert now["id"] == match["id"]
+        assert now["teams"][0]["players"] == ["cat"]
+        assert now["teams"][0]["left"] == [red]
+        assert now["teams"][0]["tickets"][1]["late_ms"] > 0
+        heard = [event["type"] for event in await listening]
+        assert heard == ["queued", "proposed", "accepted", "accepted", "matched", "backfill", "filled"]
+        told = await server.listen(ticket)
+        assert [event["type"] for event in told] == ["queued", "proposed", "accepted", "matched"]
+        assert told[1]["proposal"]["joins"] == match["id"]
+        shown = await server.shown(match["id"])
+        assert (shown["open"], shown["invited"], shown["filled"]) == (0, 0, 1)
+        place = shown["places"][0]
+        assert (place["team_name"], place["player"], place["instead_of"], place["ticket"]) == (
+            "red",
+            "cat",
+            red,
+            ticket,
+        )
+        assert [gone["player"] for gone in shown["left"]] == [red]
+        again = await server.join("checked", red)
+        assert (await server.client.get(f"/v1/tickets/{again}")).json()["ticket"]["suspended"] is False
+
+    run(tmp_path, story, SqliteJournal(tmp_path / "journal.db") if disk else None)
+
+
+def test_whoever_stays_hears_that_nobody_comes_any_more(tmp_path: Path) -> None:
+    async def story(server: Live) -> None:
+        match = await server.match("checked", "ann", "ben")
+        red, blue = (team["tickets"][0]["id"] for team in match["teams"])
+        gone = match["teams"][0]["players"][0]
+        await server.ask(match["id"], {"instead_of": gone})
+        listening = asyncio.create_task(server.listen(blue))
+        invited = await server.join("checked", "cat")
+        await server.when(invited, "proposed")
+        answer = await server.client.delete(f"/v1/matches/{match['id']}/backfill", headers=server.operator)
+        assert answer.status_code == 204
+        assert (await server.when(invited, "waiting"))["proposal"] is None
+        last = (await listening)[-1]
+        assert (last["type"], last["cause"]) == ("unfilled", "withdrawn")
+        assert [event["type"] for event in await server.listen(red)][-1] == "backfill"
+        audit = (await server.client.get("/v1/audit", headers=server.operator)).json()["entries"]
+        assert [entry["action"] for entry in audit] == ["withdraw_backfill"]
+
+    run(tmp_path, story)
+
+
+def test_the_same_key_asks_once(tmp_path: Path) -> None:
+    async def story(server: Live) -> None:
+        match = await server.match("teams", "ann", "ben", "cat", "dan")
+        gone, other = match["teams"][0]["players"]
+        key = {"Idempotency-Key": "once"}
+        first = await server.ask(match["id"], {"team": 0, "instead_of": gone}, **key)
+        again = await server.ask(match["id"], {"team": 0, "instead_of": gone}, **key)
+        assert (first.status_code, first.json()) == (200, again.json())
+        reused = await server.ask(match["id"], {"team": 0, "instead_of": other}, **key)
+        assert reason(reused) == (409, "key_reused")
+        assert reason(await server.ask(match["id"], {"team": 0}, **{"Idempotency-Key": ""})) == (400, "bad_key")
+
+    run(tmp_path, story)
+
+
+def test_what_cannot_be_asked_is_refused_with_its_reason(tmp_path: Path) -> None:
+    async def story(server: Live) -> None:
+        match = await server.match("teams", "ann", "ben", "cat", "dan")
+        one, other = (team["players"][0] for team in match["teams"])
+        for places, expected in (
+            ([{"team": 5}], (422, "unknown_team")),
+            ([{"team": "red"}], (422, "unknown_team")),
+            ([{}], (422, "unknown_team")),
+            ([{"team": 0, "instead_of": "nobody"}], (422, "not_in_team")),
+            ([{"team": 0, "instead_of": other}], (422, "not_in_team")),
+            ([{"team": 0}], (409, "no_free_place")),
+            ([], (409, "no_free_place")),
+            ([{"team": 0, "instead_of": one}, {"team": 0}], (409, "no_free_place")),
+            ([{"team": 0, "instead": one}], (400, "malformed")),
+            ([{"team": 1.5}], (400, "malformed")),
+        ):
+            assert reason(await server.ask(match["id"], *places)) == expected, places
+        assert (await server.shown(match["id"]))["left"] == []
+        assert (await server.ask(match["id"], {"team": 0, "instead_of": one})).status_code == 200
+        assert reason(await server.ask(match["id"], {"team": 0, "instead_of": one})) == (409, "already_left")
+        for name in ("m-000000000099", "x"):
+            assert reason(await server.ask(name, {"team": 0})) == (404, "unknown_match")
+            assert reason(await server.client.get(f"/v1/matches/{name}/backfill")) == (404, "unknown_match")
+            assert reason(await server.client.delete(f"/v1/matches/{name}/backfill")) == (404, "unknown_match")
+        off = await server.match("off", "fay", "gil")
+        assert reason(await server.ask(off["id"], {"team": 0, "instead_of": "fay"})) == (409, "backfill_off")
+        short = await server.match("short", "hal", "ida")
+        assert reason(await server.ask(short["id"], {"team": 0})) == (409, "match_not_running")
+        await server.client.post(f"/v1/matches/{match['id']}/end")
+        assert reason(await server.ask(match["id"], {"team": 1, "instead_of": other})) == (409, "match_not_running")
+
+    run(tmp_path, story)
+
+
+def test_a_lobby_has_one_team_and_needs_no_name_for_it(tmp_path: Path) -> None:
+    async def story(server: Live) -> None:
+        match = await server.match("lobby", "ann", "ben", "cat")
+        assert (await server.ask(match["id"], {"instead_of": "ben"})).status_code == 200
+        no = await server.join("lobby", "dan", backfill=False)
+        yes = await server.join("lobby", "eve")
+        assert (await server.when(yes, "matched"))["match"]["teams"][0]["players"] == ["ann", "cat", "eve"]
+        assert (await server.when(no, "waiting"))["match"] is None
+        assert (await server.client.delete(f"/v1/matches/{match['id']}/backfill")).status_code == 204
+
+    run(tmp_path, story)
+
+
+def test_a_player_in_the_match_may_look_and_nothing_else(tmp_path: Path) -> None:
+    async def story(server: Live) -> None:
+        unreadable = await server.client.post("/v1/matches/m-000000000001/backfill", content=b"{")
+        assert reason(unreadable) == (400, "malformed")
+
+    run(tmp_path, story)
