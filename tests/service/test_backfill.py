@@ -256,3 +256,90 @@ def test_a_player_in_the_match_may_look_and_nothing_else(tmp_path: Path) -> None
         assert reason(unreadable) == (400, "malformed")
 
     run(tmp_path, story)
+
+
+async def _played(server: Live, loses: str) -> tuple[dict[str, Any], str, str]:
+    """A match of the rated queue in which eve came for somebody of the first team; which of both teams lost."""
+    match = await server.match("rated", "ann", "ben", "cat", "dan")
+    gone, stays = match["teams"][0]["players"]
+    assert (await server.ask(match["id"], {"team": 0, "instead_of": gone})).status_code == 200
+    await server.when(await server.join("rated", "eve"), "matched")
+    ranks = [{"rank": 2}, {"rank": 1}] if loses == "first" else [{"rank": 1}, {"rank": 2}]
+    body = {"teams": ranks}
+    answer = await server.client.post(f"/v1/matches/{match['id']}/result", json=body)
+    assert answer.status_code == 200, answer.text
+    again = await server.client.post(f"/v1/matches/{match['id']}/result", json=body)
+    assert again.json() == answer.json()
+    return answer.json()["result"], gone, stays
+
+
+@pytest.mark.parametrize("rated", ["full", "wins", "none"])
+@pytest.mark.parametrize("loses", ["first", "second"])
+def test_late_comers_are_rated_as_the_rules_say_and_who_left_is_a_leaver(
+    tmp_path: Path, rated: str, loses: str
+) -> None:
+    async def story(server: Live) -> None:
+        result, gone, stays = await _played(server, loses)
+        told = {player["id"]: player for team in result["teams"] for player in team["players"]}
+        assert len(told) == 5
+        assert {name for name, player in told.items() if player["left"]} == {gone}
+        assert {name for name, player in told.items() if player["late"]} == {"eve"}
+        assert told[gone]["after"] < told[gone]["before"], "who leaves loses, however the match ends"
+        won = loses == "second"
+        assert (told[stays]["after"] > told[stays]["before"]) is won
+        change = told["eve"]["after"] - told["eve"]["before"]
+        if rated == "none" or (rated == "wins" and not won):
+            assert change == 0
+        else:
+            assert (change > 0) is won
+        games = (await server.client.get("/v1/players/eve/ratings")).json()["ratings"][0]["games"]
+        assert games == (0 if change == 0 else 1)
+        odds = [team["odds"] for team in result["teams"]]
+        assert odds == pytest.approx([0.5, 0.5]), "said of the teams as they were made"
+
+    spec = msgspec.structs.replace(RATED, backfill=BackfillSpec(ready_check=False, rated=rated))
+    run(tmp_path, story, specs=(spec,))
+
+
+def test_a_corrected_result_of_a_filled_match_is_rated_by_the_same_rules(tmp_path: Path) -> None:
+    async def story(server: Live) -> None:
+        first, _, _ = await _played(server, "first")
+        corrected = await server.client.put(
+            f"/v1/matches/{first['match']}/result",
+            json={"teams": [{"rank": 1}, {"rank": 2}]},
+            headers=server.operator,
+        )
+        assert corrected.status_code == 200, corrected.text
+        told = {p["id"]: p for team in corrected.json()["result"]["teams"] for p in team["players"]}
+        assert told["eve"]["after"] > told["eve"]["before"]
+        back = await server.client.put(
+            f"/v1/matches/{first['match']}/result",
+            json={"teams": [{"rank": 2}, {"rank": 1}]},
+            headers=server.operator,
+        )
+        assert back.json()["result"]["teams"] == first["teams"]
+
+    run(tmp_path, story)
+
+
+def test_a_result_after_the_match_has_left_memory_knows_who_came_and_went(tmp_path: Path) -> None:
+    async def told() -> None:
+        journal = SqliteJournal(tmp_path / "journal.db")
+        app = app_over(journal, RATED, settings=Settings(tick_ms=5, keep_s=0.0, keys=tmp_path / "keys"))
+        async with living(app) as client:
+            server = Live(app, client, "")
+            match = await server.match("rated", "ann", "ben", "cat", "dan")
+            gone = match["teams"][0]["players"][0]
+            await server.ask(match["id"], {"team": 0, "instead_of": gone})
+            await server.when(await server.join("rated", "eve"), "matched")
+            await client.post(f"/v1/matches/{match['id']}/end")
+            await until(lambda: not app.runner.engine.state.proposals_at, "the match is still in memory")
+            shown = (await client.get(f"/v1/matches/{match['id']}")).json()["match"]
+            assert shown["teams"][0]["left"] == [gone]
+            assert "eve" in shown["teams"][0]["players"]
+            assert [one["player"] for one in (await server.shown(match["id"]))["left"]] == [gone]
+            answer = await client.post(f"/v1/matches/{match['id']}/result", json={"teams": [{"rank": 1}, {"rank": 2}]})
+            players = {p["id"]: p for team in answer.json()["result"]["teams"] for p in team["players"]}
+            assert (players[gone]["left"], players["eve"]["late"]) == (True, True)
+
+    asyncio.run(told())
