@@ -34,6 +34,7 @@ ONCE = (
     "match_not_running",
     "match_not_starting",
     "match_over",
+    "no_free_place",
     "not_waiting",
     "unknown_result",
     "not_rated",

@@ -10,6 +10,7 @@ import httpx
 import msgspec
 import pytest
 
+from evenmatch.client import Client, Event, SyncClient
 from evenmatch.domain.backfill import BackfillSpec
 from evenmatch.domain.queue import Format, MatchSpec, QueueSpec, ReadyCheckSpec, WaveSpec
 from evenmatch.domain.rating import RatingSpec
@@ -20,6 +21,7 @@ from evenmatch.storage.memory import MemoryJournal
 from evenmatch.storage.protocol import Journal
 from evenmatch.storage.sqlite import SqliteJournal
 
+from .harness import Server
 from .inside import app_over, living, memory_and_journal, until
 
 FAST = WaveSpec(every_s=0.02)
@@ -343,3 +345,81 @@ def test_a_result_after_the_match_has_left_memory_knows_who_came_and_went(tmp_pa
             assert (players[gone]["left"], players["eve"]["late"]) == (True, True)
 
     asyncio.run(told())
+
+
+def test_a_ticket_is_told_how_it_stands_to_open_places(tmp_path: Path) -> None:
+    async def story(server: Live) -> None:
+        match = await server.match("teams", "ann", "ben", "cat", "dan")
+
+        async def places(ticket: str) -> Any:
+            return (await server.client.get(f"/v1/tickets/{ticket}/why")).json()["why"]["places"]
+
+        shy = await server.join("teams", "eve", backfill=False)
+        assert await places(shy) is None
+        await server.ask(match["id"], {"team": 0, "instead_of": match["teams"][0]["players"][0]})
+        assert await places(shy) == {"teams": 1, "fits": 1, "willing": False, "reach_s": None}
+        body = {"players": [{"id": "fay", "rating": 99_000}]}
+        far = (await server.client.post("/v1/queues/teams/tickets", json=body)).json()["ticket"]["id"]
+        told = await places(far)
+        assert (told["teams"], told["fits"], told["willing"]) == (1, 0, True)
+        assert 1_000 < told["reach_s"] < 10_000
+
+    run(tmp_path, story)
+
+
+def test_metrics_count_places(tmp_path: Path) -> None:
+    async def story(server: Live) -> None:
+        match = await server.match("teams", "ann", "ben", "cat", "dan")
+        one, other = (team["players"][0] for team in match["teams"])
+        await server.ask(match["id"], {"team": 0, "instead_of": one}, {"team": 1, "instead_of": other})
+        await server.when(await server.join("teams", "eve"), "matched")
+        text = (await server.client.get("/metrics")).text
+        for line in (
+            'evenmatch_places_total{outcome="asked",queue="teams"} 2.0',
+            'evenmatch_places_total{outcome="filled",queue="teams"} 1.0',
+            'evenmatch_places_open{queue="teams"} 1.0',
+            'evenmatch_fill_seconds_count{queue="teams"} 1.0',
+        ):
+            assert line in text, text
+        assert (await server.client.get("/v1/queues/teams")).json()["queue"]["places_open"] == 1
+        await server.client.post(f"/v1/matches/{match['id']}/end")
+        text = (await server.client.get("/metrics")).text
+        assert 'evenmatch_places_total{outcome="ended",queue="teams"} 1.0' in text
+
+    run(tmp_path, story)
+
+
+def test_the_client_asks_for_players_and_those_who_stay_follow(tmp_path: Path) -> None:
+    rules = "[queues.duel]\nformat = { teams = 2, size = 1 }\nwave = { every_s = 0.02 }\nmatch = { runs_s = 600 }\n"
+    made = Server(tmp_path, rules + "ready_check = { timeout_s = 60 }\n")
+    try:
+        server = made.start()
+        with SyncClient(server.url) as client:
+            tickets = [client.join("duel", player) for player in ("ann", "ben")]
+            seen: dict[str, Event] = {}
+            for player, ticket in zip(("ann", "ben"), tickets, strict=True):
+                event = next(event for event in client.watch(ticket.id) if event.type == "proposed")
+                assert event.proposal is not None
+                client.accept(event.proposal["id"], player)
+            for ticket in tickets:
+                *_, seen[ticket.id] = client.watch(ticket.id)
+            match = seen[tickets[0].id].match
+            assert match is not None
+            asked = client.backfill(match["id"], {"instead_of": "ann"})
+            assert (asked["open"] + asked["invited"], asked["left"][0]["player"]) == (1, "ann")
+
+            async def fill() -> list[str]:
+                async with Client(server.url) as other:
+                    late = await other.join("duel", "cat")
+                    async for event in other.watch(late.id):
+                        if event.type == "proposed":
+                            assert event.proposal is not None
+                            await other.accept(event.proposal["id"], "cat")
+                    assert (await other.backfill_of(match["id"]))["filled"] == 1
+                    await other.withdraw_backfill(match["id"])
+                    return [e.type async for e in other.watch(tickets[1].id, after=seen[tickets[1].id].sequence)]
+
+            assert asyncio.run(fill()) == ["backfill", "filled"]
+            assert sorted(name for team in client.match(match["id"]).names for name in team) == ["ben", "cat"]
+    finally:
+        made.close()

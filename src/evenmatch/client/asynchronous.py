@@ -137,6 +137,19 @@ class Client:
         """A running match is over; its players are free."""
         await self._ask(calls.end(match))
 
+    async def backfill(self, match: str, *places: Mapping[str, Any], key: str | None = None) -> dict[str, Any]:
+        """For game servers: ask for players for places of a running match, such as {"team": 0, "instead_of": "ben"}.
+        Whoever stayed hears of them by `watch`, with `after` the sequence of the ticket's last event."""
+        return await self._ask(calls.backfill(match, places, key))
+
+    async def backfill_of(self, match: str) -> dict[str, Any]:
+        """What a match asks for: open, invited and filled places, who left and who came late."""
+        return await self._ask(calls.backfill_of(match))
+
+    async def withdraw_backfill(self, match: str) -> None:
+        """For game servers: the match asks for nobody any more."""
+        await self._ask(calls.withdraw_backfill(match))
+
     async def report(
         self,
         match: str,

@@ -151,6 +151,22 @@ def end(name: str) -> Call[None]:
     return Call("POST", _path("matches", name, "end"), _nothing, done=("match_over",))
 
 
+def backfill(name: str, places: Sequence[Mapping[str, Any]], key: str | None) -> Call[dict[str, Any]]:
+    """Ask for players for places of a running match."""
+    body = {"places": [dict(place) for place in places]}
+    return Call("POST", _path("matches", name, "backfill"), _part("backfill"), body, key or uuid.uuid4().hex)
+
+
+def backfill_of(name: str) -> Call[dict[str, Any]]:
+    """Look at what a match asks for."""
+    return Call("GET", _path("matches", name, "backfill"), _part("backfill"))
+
+
+def withdraw_backfill(name: str) -> Call[None]:
+    """Ask for nobody any more."""
+    return Call("DELETE", _path("matches", name, "backfill"), _nothing)
+
+
 def result(
     name: str, ranks: Sequence[int] | None, scores: Sequence[float] | None, leavers: Iterable[str]
 ) -> Call[dict[str, Any]]:

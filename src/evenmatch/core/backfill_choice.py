@@ -97,8 +97,8 @@ def willing(queue: QueueState) -> Array:
 class Pool:
     """The tickets that can be asked, as columns."""
 
-    def __init__(self, queue: QueueState, now_ms: int) -> None:
-        t, self.slots = queue.tickets, willing(queue)
+    def __init__(self, queue: QueueState, slots: Array, now_ms: int) -> None:
+        t, self.slots = queue.tickets, slots
         self.queue = queue
         self.waited_ms = now_ms - t.since_ms[self.slots]
         self.waited_s = self.waited_ms / 1000.0
@@ -221,7 +221,7 @@ def choose(
     """The tickets to invite now; with `after`, beginning with the team that comes after it."""
     teams = wanted(queue)
     turned = next((n for n, team in enumerate(teams) if team[:3] > after), 0)
-    pool = Pool(queue, now_ms)
+    pool = Pool(queue, willing(queue), now_ms)
     chosen: list[Chosen] = []
     next_ms = NEVER
     matches: dict[int, Match] = {}
@@ -280,3 +280,32 @@ def _for_team(state: State, pool: Pool, match: Match, team: Wanted, now_ms: int)
             if not left:
                 break
     return taken, later_ms
+
+
+class Chances(NamedTuple):
+    """How a waiting ticket stands to the matches that ask for players."""
+
+    teams: int
+    """Teams with open places; no more than `ASKED_MOST` are looked at."""
+    fits: int
+    """Those of them that would take it now, if nobody were better."""
+    next_ms: int
+    """When time alone will let it fit another."""
+    willing: bool
+
+
+ASKED_MOST = 200
+
+
+def chances(state: State, queue: QueueState, slot: int, now_ms: int) -> Chances:
+    """For a ticket that waits in this slot."""
+    teams = wanted(queue)[:ASKED_MOST]
+    fits, next_ms = 0, NEVER
+    for team in teams:
+        found = state.find_proposal(team.match)
+        if found is not None and found[0].proposals.standing[found[1]] == RUNNING:
+            alone = Pool(queue, np.array([slot]), now_ms)
+            taken, later_ms = _for_team(state, alone, Match(state, queue, found[1]), team, now_ms)
+            fits += len(taken)
+            next_ms = min(next_ms, later_ms)
+    return Chances(len(teams), fits, next_ms, bool(np.isin(slot, willing(queue))))

@@ -44,20 +44,20 @@ class PlaceView(msgspec.Struct, frozen=True):
     place: int
     """Its number in the match, counted from 1."""
     team: int
-    team_name: str | None
-    instead_of: str | None
     standing: str
     """open, invited or filled"""
     asked_ms: int
-    expires_ms: int | None
+    team_name: str | None = None
+    instead_of: str | None = None
+    expires_ms: int | None = None
     """When it is given up, if nobody takes it; null = with the match."""
-    proposal: str | None
+    proposal: str | None = None
     """The invitation."""
-    ticket: str | None
+    ticket: str | None = None
     """Who is invited, or has taken it."""
-    player: str | None
+    player: str | None = None
     """Who has taken it."""
-    filled_ms: int | None
+    filled_ms: int | None = None
 
 
 class LeftView(msgspec.Struct, frozen=True):

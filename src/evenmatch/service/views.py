@@ -145,6 +145,8 @@ class QueueView(msgspec.Struct, frozen=True):
     mode: str
     """open, paused (no waves are run) or draining (nobody may join)"""
     spec: QueueSpec
+    places_open: int = 0
+    """Places of running matches that nobody is invited to."""
 
 
 class Views:
@@ -314,6 +316,7 @@ class Views:
             version=queue.version,
             mode=queue.mode.value,
             spec=queue.spec,
+            places_open=queue.fillings.open,
         )
 
     def queues(self, now_ms: int) -> list[QueueView]:
