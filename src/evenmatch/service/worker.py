@@ -201,9 +201,9 @@ def _serve(pipe: Connection, planner: Planner, most_threads: int) -> None:
 def _whole(effect: RunMatcher, rest: dict[str, Any], memory: SharedMemory, layout: list[Any]) -> RunMatcher:
     """The wave with its snapshot, whose columns are what stands in shared memory."""
     columns = {name: _view(memory, dtype, count, offset) for name, dtype, count, offset in layout}
-    for column in columns.values():
-        column.flags.writeable = False
-    rest["forbidden"].flags.writeable = False
+    for column in (*columns.values(), *rest.values()):
+        if isinstance(column, np.ndarray):
+            column.flags.writeable = False
     facts = {name.removeprefix("fact:"): columns.pop(name) for name in list(columns) if ":" in name}
     fields: dict[str, Any] = {**columns, **rest}
     snapshot = Snapshot(facts=facts, **fields)

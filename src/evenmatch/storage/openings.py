@@ -46,13 +46,12 @@ def openings_in(events: list[Event], first_sequence: int) -> list[Opening]:
 
 def write_openings(db: sqlite3.Connection, openings: list[Opening]) -> None:
     """Write what belongs to a commit, in its transaction."""
-    db.executemany(
-        "INSERT OR REPLACE INTO queue_versions VALUES (?, ?, ?, ?, ?, ?)",
-        (
-            (row.queue, row.version, row.sequence, row.at_ms, row.source, msgspec.json.encode(row.spec).decode())
-            for row in openings
-        ),
-    )
+    for row in openings:
+        spec = msgspec.json.encode(row.spec).decode()
+        db.execute(
+            "INSERT OR REPLACE INTO queue_versions VALUES (?, ?, ?, ?, ?, ?)",
+            (row.queue, row.version, row.sequence, row.at_ms, row.source, spec),
+        )
 
 
 def read_openings(db: sqlite3.Connection, path: Path, queue: str) -> list[Opening]:
