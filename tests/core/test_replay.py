@@ -215,6 +215,9 @@ def _reversed_slots(content: dict[str, Any]) -> dict[str, Any]:
         queue["free_players"] = {
             size: np.array([place[int(s)] for s in starts], np.int64) for size, starts in queue["free_players"].items()
         }
+        queue["traits"] = {
+            name: [[place[row], *noted] for row, *noted in kept] for name, kept in queue["traits"].items()
+        }
         queue["players"] = {name: column[order] for name, column in players.items()}
         queue["tickets"] = {name: column[::-1] for name, column in tickets.items()}
         queue["proposals"] = {name: column[::-1] for name, column in proposals.items()}
