@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from evenmatch.domain import backfill_events as bev
 from evenmatch.domain import events as ev
 from evenmatch.domain.events import Event
 from evenmatch.domain.queue import QueueSpec
@@ -145,6 +146,9 @@ class Proposal:
     standing: str
     accepted: set[int] = field(default_factory=set)
     decliner: int | None = None
+    left: set[int] = field(default_factory=set)
+    joins: int = 0
+    """The match that it invites to; 0 = it is no invitation."""
 
 
 LIVE = ("waiting", "proposed")
@@ -219,13 +223,21 @@ class Audit:
                     if proposal is not None:
                         proposal.standing = "over"
                         self._release(proposal)
+            case bev.BackfillAsked():
+                self._asked(event)
+            case bev.PlacesOffered():
+                self._offered(event)
+            case bev.MatchFilled():
+                self._filled(event)
+            case bev.BackfillClosed():
+                self._inside(event.ticket.tolist(), event.previous.tolist(), event.queue, "unfilled")
             case ev.Forgotten():
                 for number in event.ticket.tolist():
                     ticket = self._find(number, event.queue, "matched", "cancelled", "expired")
                     if ticket is not None:
                         ticket.forgotten = True
                 for number in event.proposal.tolist():
-                    self._proposal(number, event.queue, "over", "failed")
+                    self._proposal(number, event.queue, "over", "failed", "joined")
 
     def _find(self, number: int, queue: str, *allowed: str) -> Ticket | None:
         ticket = self.tickets.get(number)
@@ -397,6 +409,73 @@ class Audit:
         for proposal in proposals:
             self._release(proposal)
 
+    def _inside(self, tickets: list[int], previous: list[int], queue: str, word: str) -> None:
+        """Those in a match hear of something."""
+        for number, before in zip(tickets, previous, strict=True):
+            ticket = self._touched(number, before, queue, "matched")
+            if ticket is not None:
+                ticket.story.append((self.sequence, word))
+
+    def _asked(self, event: bev.BackfillAsked) -> None:
+        match = self._proposal(event.match, event.queue, "running")
+        self._inside(event.ticket.tolist(), event.previous.tolist(), event.queue, "backfill")
+        for player in event.instead_of[event.instead_of > 0].tolist():
+            if match is None or self.claims.pop(player, None) != match.number:
+                self.fault(f"I11: player {player} left match {event.match} without being in it")
+                continue
+            match.left.add(player)
+            for number in self.live.get(player, ()):
+                self._set_clock(self.tickets[number])
+
+    def _offered(self, event: bev.PlacesOffered) -> None:
+        columns = (event.ticket, event.previous, event.match)
+        for row, (number, previous, to) in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
+            match, ticket = (
+                self._proposal(to, event.queue, "running"),
+                self._touched(number, previous, event.queue, "waiting"),
+            )
+            if event.first_proposal + row != len(self.proposals) + 1:
+                self.fault(f"I1: invitation {event.first_proposal + row} after {len(self.proposals)} proposals")
+            invitation = Proposal(event.first_proposal + row, event.queue, (number,), "open", joins=to)
+            self.proposals[invitation.number] = invitation
+            if ticket is None or match is None:
+                continue
+            self._may_join(ticket, match, 0)
+            self._stop_clock(ticket)
+            ticket.status, ticket.proposal = "proposed", invitation.number
+            ticket.when_proposed[invitation.number] = (ticket.waited_ms, ticket.misses)
+            ticket.story.append((self.sequence, "proposed"))
+            self._claim(invitation)
+
+    def _may_join(self, ticket: Ticket, match: Proposal, claimed_by: int) -> None:
+        if ticket.group != self.tickets[match.tickets[0]].group:
+            self.fault(f"I5: ticket {ticket.number} joins match {match.number}, which require_equal keeps apart")
+        for player in ticket.players:
+            if self.claims.get(player, 0) != claimed_by or player in match.left:
+                self.fault(f"I11: player {player} joins match {match.number} from {self.claims.get(player)}")
+
+    def _filled(self, event: bev.MatchFilled) -> None:
+        match = self._proposal(event.match, event.queue, "running")
+        self._inside(event.inside.tolist(), event.inside_previous.tolist(), event.queue, "filled")
+        status = "proposed" if event.proposal else "waiting"
+        ticket = self._touched(event.ticket, event.previous, event.queue, status)
+        if match is None or ticket is None:
+            return
+        if event.proposal:
+            invitation = self._proposal(event.proposal, event.queue, "open")
+            if invitation is None or invitation.joins != match.number or invitation.accepted != set(ticket.players):
+                self.fault(f"ticket {ticket.number} joins match {match.number} without having accepted")
+            else:
+                invitation.standing = "joined"
+        self._may_join(ticket, match, event.proposal)
+        self._stop_clock(ticket)
+        ticket.proposal = match.number
+        self._match(ticket)
+        match.tickets = (*match.tickets, ticket.number)
+        for player in ticket.players:
+            self.claims[player] = match.number
+        self._set_clocks(match)
+
     def _end(self, ticket: Ticket, status: str, cause: str) -> None:
         self._stop_clock(ticket)
         ticket.status, ticket.cause = status, cause
@@ -405,7 +484,7 @@ class Audit:
             self.live[player].discard(ticket.number)
 
     def _members(self, proposal: Proposal) -> set[int]:
-        return {player for number in proposal.tickets for player in self.tickets[number].players}
+        return {p for number in proposal.tickets for p in self.tickets[number].players} - proposal.left
 
     def _claim(self, proposal: Proposal) -> None:
         for player in self._members(proposal):

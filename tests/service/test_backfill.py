@@ -21,6 +21,7 @@ from evenmatch.storage.memory import MemoryJournal
 from evenmatch.storage.protocol import Journal
 from evenmatch.storage.sqlite import SqliteJournal
 
+from .auditor import Log, audit, read_book
 from .harness import Server
 from .inside import app_over, living, memory_and_journal, until
 
@@ -423,3 +424,83 @@ def test_the_client_asks_for_players_and_those_who_stay_follow(tmp_path: Path) -
             assert sorted(name for team in client.match(match["id"]).names for name in team) == ["ben", "cat"]
     finally:
         made.close()
+
+
+def test_kill_between_invitation_and_answer_loses_nothing(tmp_path: Path) -> None:
+    """kill -9 after the match asked, after somebody was invited, and after they joined; the auditor finds all whole."""
+    rules = "[queues.duel]\nwave = { every_s = 0.02 }\nmatch = { runs_s = 600 }\nready_check = { timeout_s = 60 }\n"
+    server = Server(tmp_path, rules).start()
+    log = Log()
+    try:
+
+        def join(player: str) -> str:
+            key = f"{player} {len(log.attempted)}"
+            log.attempted[key] = (player,)
+            return str(server.join("duel", player, key=key)["id"])
+
+        def crash() -> None:
+            server.kill()
+            server.start()
+
+        first = [join("ann"), join("ben")]
+        proposal = server.when(first[0], "proposed")["proposal"]["id"]
+        for player in ("ann", "ben"):
+            server.respond(proposal, player)
+        match = server.when(first[0], "matched")["match"]["id"]
+        body, key = {"places": [{"instead_of": "ann"}]}, {"Idempotency-Key": "ann left"}
+        asked = server.http.post(f"/v1/matches/{match}/backfill", json=body, headers=key)
+        assert asked.status_code == 200, asked.text
+        crash()
+        repeat = server.http.post(f"/v1/matches/{match}/backfill", json=body, headers=key).json()["backfill"]
+        assert (repeat["open"], repeat["left"]) == (1, asked.json()["backfill"]["left"])
+        late = join("cat")
+        invitation = server.when(late, "proposed")["proposal"]["id"]
+        crash()
+        assert server.ticket(late)["proposal"]["id"] == invitation
+        assert server.respond(invitation, "cat").status_code == 200
+        crash()
+        assert server.ticket(late)["match"]["id"] == match
+        again = join("ann")
+        assert server.ticket(again)["suspended"] is False
+        assert server.http.post(f"/v1/matches/{match}/end").status_code == 204
+        server.stop()
+        found = audit(read_book(server.db), log)
+        assert found.faults == []
+        assert found.counts() == {"matched": 3, "waiting": 1}
+    finally:
+        server.close()
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+def test_it_works_with_any_matcher_also_in_a_worker_process(tmp_path: Path, isolate: bool) -> None:
+    """The matcher of sides: who fills a place must be able to play the side that was left."""
+    rules = f"""
+[queues.sides]
+matcher = {{ name = "ladder", sides = ["bw", "sc2"] }}
+wave = {{ every_s = 0.05, isolate = {str(isolate).lower()} }}
+match = {{ runs_s = 600 }}
+"""
+    server = Server(tmp_path, rules).start()
+    try:
+
+        def join(player: str, **ratings: float) -> str:
+            body = {"players": [{"id": player, "ratings": ratings}]}
+            answer = server.http.post("/v1/queues/sides/tickets", json=body)
+            assert answer.status_code == 201, answer.text
+            return str(answer.json()["ticket"]["id"])
+
+        one = join("ann", bw=1500)
+        join("ben", sc2=1500)
+        match = server.when(one, "matched")["match"]["id"]
+        wrong = server.http.post(f"/v1/matches/{match}/backfill", json={"places": [{"team": "zerg"}]})
+        assert reason(wrong) == (422, "unknown_team")
+        asked = server.http.post(
+            f"/v1/matches/{match}/backfill", json={"places": [{"team": "bw", "instead_of": "ann"}]}
+        )
+        assert asked.status_code == 200, asked.text
+        other = join("cat", sc2=1500)
+        fits = join("dan", bw=1520)
+        assert server.when(fits, "matched")["match"]["id"] == match
+        assert server.ticket(other)["match"] is None
+    finally:
+        server.close()
