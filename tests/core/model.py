@@ -401,8 +401,12 @@ class Model:
         if len({self.tickets[number].group for number in roster}) > 1:
             return False
         parties = [self.tickets[number].players for number in roster]
-        return not any(
-            self.blocks.get(player, set()) & set(other) for one in parties for player in one for other in parties
+        return not any(  # within a party blocks do not matter
+            self.blocks.get(player, set()) & set(other)
+            for one in parties
+            for player in one
+            for other in parties
+            if other is not one
         )
 
     def propose(self, queue: str, rosters: list[list[int]], now_ms: int, *, reads_misses: bool) -> list[list[int]]:

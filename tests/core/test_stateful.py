@@ -107,6 +107,7 @@ class EngineMachine(RuleBasedStateMachine):
         step = self.step(command)
         found, expected = None if step.refusal is None else step.refusal.reason, judge()
         assert found == expected, (command, found, expected)
+        self.model.watch()
         return step
 
     # Queues and joins.
