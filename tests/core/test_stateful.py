@@ -256,6 +256,7 @@ class EngineMachine(RuleBasedStateMachine):
         self.now_ms += after_ms
         model = self.model
         beats = {name: self._beats(name) for name in model.queues}
+        self.rested = [n for n in model.queues if self.now_ms >= self.engine.timetable(n).next_stage_ms]
         before = {ticket.number: (ticket, model.waited_ms(ticket, self.now_ms)) for ticket in model.tickets.values()}
         step = self.step(cmd.Tick())
         model.tick(self.now_ms)
@@ -278,7 +279,8 @@ class EngineMachine(RuleBasedStateMachine):
     def check_fill(self, step: Step, name: str, beats: bool) -> None:
         """Whoever is invited is whom the twin invites; in a queue whose waves go first only where none sets out."""
         starts = name in [effect.spec.name for effect in step.effects]
-        may = beats and not (starts and self.model.queues[name].spec.backfill.priority == "last")
+        goes_first = self.model.queues[name].spec.backfill.priority == "first"
+        may = beats and (goes_first if starts else name in self.rested)
         expected = places.fill(self.model, name, self.now_ms) if may else []
         assert self.filled(step, name) == expected
         self.model.watch()

@@ -110,10 +110,8 @@ class Engine:
             if flight is not None and timetable.recording is None and now_ms >= flight.deadline_ms:
                 waited_ms = now_ms - flight.started_ms
                 events += (self._abandon(queue, flight, f"no plan came back within {waited_ms} ms", now_ms),)
-            if timetable.flight is None and now_ms >= timetable.next_wave_ms:
-                goes_first = queue.spec.backfill.priority == "first"
-                if goes_first or not timetable.due(queue, now_ms):  # last: there is no wave that could go before
-                    events += self._fill(queue, timetable, now_ms)
+            if timetable.stage_due(queue, now_ms):
+                events += self._fill(queue, timetable, now_ms)
             if timetable.due(queue, now_ms):
                 effect = timetable.start(self.state, queue, now_ms, self.large)
                 if effect is not None:
@@ -136,6 +134,7 @@ class Engine:
                 events.append(filled(state, queue, one, now_ms))
                 evolve(state, events[-1])
         timetable.filled = (queue.changed, state.blocks_changed)
+        timetable.next_stage_ms = now_ms + milliseconds(queue.spec.wave.every_s)
         return tuple(events)
 
     def _abandon(self, queue: QueueState, flight: Flight, why: str, now_ms: int) -> ev.WaveAbandoned:
