@@ -73,10 +73,13 @@ def forgiven_ms(queue: QueueState, book: Book) -> int:
     return max(book.until_ms, book.last_ms + book.offences * milliseconds(spec.forgive_s))
 
 
-def forgiven(queue: QueueState, now_ms: int) -> tuple[CooldownsEnded | None, int]:
-    """Books of which nothing counts any more, some of them at most, and when the next will be."""
+def forgiven(queue: QueueState, now_ms: int, guilty: list[int]) -> tuple[CooldownsEnded | None, int]:
+    """Books of which nothing counts any more, some of them at most, and when the next will be.
+
+    `guilty`: who gets a new entry at this very moment, which must stay.
+    """
     ends = {player: forgiven_ms(queue, book) for player, book in queue.books.items()}
-    due = sorted(player for player, end in ends.items() if end <= now_ms)
+    due = sorted(player for player, end in ends.items() if end <= now_ms and player not in guilty)
     next_ms = min((end for end in ends.values() if end > now_ms), default=NEVER)
     if not due:
         return None, next_ms

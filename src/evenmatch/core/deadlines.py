@@ -40,6 +40,7 @@ def tick(state: State, now_ms: int, keep_ms: int, held: Collection[str] = ()) ->
     """The events that are due at this moment; queues that are held forget nothing."""
     events: list[Event] = []
     for queue in state.by_index:
+        guilty: list[int] = []
         if now_ms >= queue.next_expiry_ms:
             events += _expired(queue, now_ms)
         if now_ms >= queue.next_lapse_ms:
@@ -49,6 +50,7 @@ def tick(state: State, now_ms: int, keep_ms: int, held: Collection[str] = ()) ->
                 queue.next_lapse_ms = min(queue.next_lapse_ms, NEVER if next_ms is None else next_ms)
                 if failed is not None:
                     events.append(failed)
+                    guilty += failed.offender.tolist()
         ending = NONE
         if now_ms >= queue.next_end_ms:
             ending = _ended(queue, now_ms)
@@ -59,7 +61,7 @@ def tick(state: State, now_ms: int, keep_ms: int, held: Collection[str] = ()) ->
         if now_ms >= queue.next_forget_ms + keep_ms and queue.spec.name not in held:
             events += _forgotten(queue, now_ms, keep_ms)
         if now_ms >= queue.next_forgive_ms:
-            ended, queue.next_forgive_ms = forgiven(queue, now_ms)
+            ended, queue.next_forgive_ms = forgiven(queue, now_ms, guilty)
             if ended is not None:
                 events.append(ended)
     if state.keys:
