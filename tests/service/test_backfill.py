@@ -245,6 +245,7 @@ def test_a_lobby_has_one_team_and_needs_no_name_for_it(tmp_path: Path) -> None:
         match = await server.match("lobby", "ann", "ben", "cat")
         assert (await server.ask(match["id"], {"instead_of": "ben"})).status_code == 200
         no = await server.join("lobby", "dan", backfill=False)
+        assert (await server.when(no, "waiting"))["backfill"] is False
         yes = await server.join("lobby", "eve")
         assert (await server.when(yes, "matched"))["match"]["teams"][0]["players"] == ["ann", "cat", "eve"]
         assert (await server.when(no, "waiting"))["match"] is None
@@ -411,7 +412,7 @@ def test_the_client_asks_for_players_and_those_who_stay_follow(tmp_path: Path) -
 
             async def fill() -> list[str]:
                 async with Client(server.url) as other:
-                    late = await other.join("duel", "cat")
+                    late = await other.join("duel", "cat", backfill=True)
                     async for event in other.watch(late.id):
                         if event.type == "proposed":
                             assert event.proposal is not None

@@ -77,12 +77,14 @@ class SyncClient:
         *players: calls.Player,
         attributes: Mapping[str, Any] | None = None,
         avoid: Iterable[str] = (),
+        backfill: bool | None = None,
         key: str | None = None,
         **facts: Any,
     ) -> Ticket:
         """Join a queue with one player or a party. A player is an id or a dictionary; `facts` (rating=1520, ping_ms=30)
-        are of the only player. `key`: an idempotency key of your own, to be sure over restarts of your program."""
-        return self._ask(calls.join(queue, calls.ticket_body(players, attributes, avoid, facts), key))
+        are of the only player. `backfill`: may it be asked to join a match that runs? `key`: an
+        idempotency key of your own, to be sure over restarts of your program."""
+        return self._ask(calls.join(queue, calls.ticket_body(players, attributes, avoid, facts, backfill), key))
 
     def batch(self, queue: str, tickets: Iterable[Mapping[str, Any]], key: str | None = None) -> list[Ticket | Refused]:
         """Join with many tickets, each a body such as {"players": [{"id": "ann"}]}; what became of each, in order."""

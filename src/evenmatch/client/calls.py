@@ -57,7 +57,11 @@ def _player(player: Player) -> dict[str, Any]:
 
 
 def ticket_body(
-    players: Sequence[Player], attributes: Mapping[str, Any] | None, avoid: Iterable[str], facts: Mapping[str, Any]
+    players: Sequence[Player],
+    attributes: Mapping[str, Any] | None,
+    avoid: Iterable[str],
+    facts: Mapping[str, Any],
+    backfill: bool | None = None,
 ) -> dict[str, Any]:
     """The body of a join; `facts` are of the only player."""
     if facts and len(players) != 1:
@@ -68,6 +72,8 @@ def ticket_body(
     avoided = list(avoid)
     if avoided:
         body["avoid"] = avoided
+    if backfill is not None:
+        body["backfill"] = backfill
     return body
 
 

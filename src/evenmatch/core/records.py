@@ -71,7 +71,7 @@ def _tickets(queue: QueueState, slots: Array, now_ms: int) -> list[dict[str, Any
     t = queue.tickets
     columns = (t.status, t.cause, t.joined_ms, t.misses, t.suspended, t.sequence, t.proposal)
     waited, parties = queue.waited_ms(slots, now_ms).tolist(), _parties(queue, slots)
-    return [
+    records = [
         {
             "queue": queue.spec.name,
             "status": Status(status).word,
@@ -89,6 +89,9 @@ def _tickets(queue: QueueState, slots: Array, now_ms: int) -> list[dict[str, Any
             *(column[slots].tolist() for column in columns), waited, parties, strict=True
         )
     ]
+    for place in np.flatnonzero(t.will[slots]).tolist():
+        records[place]["backfill"] = bool(t.will[slots[place]] == 1)
+    return records
 
 
 def _parties(queue: QueueState, slots: Array) -> list[list[dict[str, Any]]]:

@@ -112,6 +112,8 @@ class TicketView(msgspec.Struct, frozen=True):
     """Why the last wave left it waiting."""
     proposal: ProposalView | None = None
     match: MatchView | None = None
+    backfill: bool | msgspec.UnsetType = msgspec.UNSET
+    """Whether it may be asked to join a match that runs already, while it is live and if it has said so."""
 
 
 class WaveView(msgspec.Struct, frozen=True):
@@ -177,6 +179,7 @@ class Views:
             reason=self._reason(record["queue"], number) if record["status"] == "waiting" else None,
             proposal=None if record["proposal"] is None else self.proposal(record["proposal"]),
             match=None if record["match"] is None else self._match(record["match"]),
+            backfill=record.get("backfill", msgspec.UNSET),
         )
 
     def _reason(self, queue: str, ticket: int) -> str | None:
