@@ -375,11 +375,7 @@ def _matches_ended(state: State, event: ev.MatchesEnded) -> None:
     queue = state.queues[event.queue]
     rows = state.rows_of(event.proposal)
     queue.proposals.standing[rows] = CALLED_OFF if event.cancelled else OVER
-    if len(queue.fillings):
-        release_all(state, queue, rows)
-    else:
-        roster = queue.proposals.roster[rows]
-        release(state, queue, state.slots_of(roster[roster >= 0]))
+    release_all(state, queue, rows)
     queue.next_forget_ms = 0
 
 

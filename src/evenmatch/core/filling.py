@@ -11,7 +11,7 @@ from evenmatch.domain import backfill_events as bev
 from evenmatch.domain.arrays import Array
 from evenmatch.domain.ticket import Cause
 
-from .claims import claim, release_players, stop_clock
+from .claims import claim, release, release_players, stop_clock
 from .cooldowns import write_books
 from .crew import crew_of
 from .finishing import finish, touch
@@ -169,7 +169,10 @@ def backfill_closed(state: State, event: bev.BackfillClosed) -> None:
 
 def release_all(state: State, queue: QueueState, rows: Array) -> None:
     """These matches are over: they let go of whoever is still in them."""
-    for row in rows.tolist():
+    asked = np.isin(queue.proposals.proposal[rows], list(queue.fillings.by_match))
+    roster = queue.proposals.roster[rows[~asked]]
+    release(state, queue, state.slots_of(roster[roster >= 0]))
+    for row in rows[asked].tolist():
         crew = crew_of(state, queue, row)
         release_players(state, crew.player[crew.here], crew.ticket[crew.here])
 

@@ -119,7 +119,7 @@ def _cooling_down(queue: QueueState, player: int, now_ms: int) -> Refusal | None
     return Refusal(
         Reasons.COOLING_DOWN,
         f"a player of this party may join {queue.spec.name} again in {seconds} s: "
-        f"{book.offences} failed ready check{'s' * (book.offences > 1)}, the last one {Cause(book.cause).word}",
+        f"{book.offences} offence{'s' * (book.offences > 1)}, the last one {Cause(book.cause).word}",
         seconds,
     )
 

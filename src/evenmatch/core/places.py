@@ -113,8 +113,9 @@ class Fillings:
 
     def all_joined(self, matches: Array) -> Array:
         """int64: the tickets that came late to any of these matches."""
-        late = [ticket for match in matches.tolist() for ticket in self.joined(match)[0].tolist()]
-        return np.array(late, np.int64)
+        asked = np.array(list(self.by_match), np.int64)
+        found = [self.by_match[match] for match in asked[np.isin(asked, matches)].tolist()]
+        return np.array([ticket for filling in found for ticket, _, _ in filling.joined], np.int64)
 
     def stayed(self, players: Array, matches: Array) -> Array:
         """bool[n]: has each player not left the match beside it?"""
