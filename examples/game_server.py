@@ -1,77 +1,130 @@
-"""A game server: it confirms that matches start, plays them, and reports how they ended.
+"""A game server: it is asked for a place to play over a signed webhook, plays the match, and reports how it ended.
 
-make serve ARGS="--config examples/ladder.toml"      (in another terminal)
-.venv/bin/python examples/game_server.py             [http://127.0.0.1:8750]
+export GAME_SERVERS_SECRET=a-secret-of-16-bytes-or-more          (in both terminals)
+make serve ARGS="--config examples/game_server.toml"             (in another terminal)
+.venv/bin/python examples/game_server.py                         [http://127.0.0.1:8750 [8790]]
 
-`Host` hears of a match by `allocate`, tries to start it, and tells evenmatch either way. Who calls `allocate` is left
-open: here it is the backend, which follows the tickets of its own players; it can as well be whatever receives an order
-for a server over HTTP.
+The second number is the port that it listens on, as in game_server.toml. `Host` is the game's side; `follow` is what a
+player's side does. The first request finds no room: evenmatch asks again a little later, and nobody notices.
 """
 
 import asyncio
+import hashlib
+import hmac
+import json
+import os
 import sys
+import threading
+import time
 import uuid
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from evenmatch.client import Client, ClientError
+from evenmatch.client import Client, ClientError, SyncClient
 
 QUEUE = "arena"
 
 
 class Host:
-    """One machine with room for so many games at a time."""
+    """One machine that plays games; evenmatch asks it for a server for each match."""
 
-    def __init__(self, client: Client, room: int) -> None:
-        self.client, self.room = client, room
-        self.known: dict[str, asyncio.Task[None]] = {}
+    def __init__(self, client: SyncClient, secret: bytes, port: int, room: int) -> None:
+        self.client, self.secret, self.room = client, secret, room
+        self.places: dict[str, dict[str, Any]] = {}
+        self.games: list[threading.Thread] = []
         self.results: dict[str, dict[str, Any]] = {}
+        self._lock = threading.Lock()
+        host = self
 
-    def allocate(self, match: dict[str, Any]) -> None:
-        """Take a match on; the same one twice is one game."""
-        if match["id"] not in self.known:
-            self.known[match["id"]] = asyncio.create_task(self.run(match))
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                status, answer = host.asked(dict(self.headers), body)
+                content = json.dumps(answer).encode()
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
 
-    async def run(self, match: dict[str, Any]) -> None:
-        """Start a match, play it and report it; or say that there is no room, and everybody waits again."""
-        if self.room == 0:
-            print(f"{match['id']}: no room")
-            self.room += 1  # a game is over by the time they come back
-            await self.client.failed(match["id"], "no room")
-            return
-        self.room -= 1
-        await self.client.started(match["id"])
-        print(f"{match['id']}: started")
-        scores = [sum(map(len, team["players"])) for team in match["teams"]]  # a game of longer names
-        self.results[match["id"]] = await self.client.report(match["id"], scores=scores)
-        print(f"{match['id']}: over, {' : '.join(map(str, scores))}")
-        self.room += 1
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self.listening = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        threading.Thread(target=self.listening.serve_forever, daemon=True).start()
+
+    def is_ours(self, headers: dict[str, str], body: bytes) -> bool:
+        """Did evenmatch send it, and just now?"""
+        timestamp = headers.get("Evenmatch-Timestamp", "0")
+        if not timestamp.isdigit() or abs(time.time() - int(timestamp)) > 300:
+            return False
+        signed = hmac.new(self.secret, timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()
+        return hmac.compare_digest(f"v1={signed}", headers.get("Evenmatch-Signature", ""))
+
+    def asked(self, headers: dict[str, str], body: bytes) -> tuple[int, dict[str, Any]]:
+        """The answer to a request; the same `Evenmatch-Id` gets the same server, however often it asks."""
+        if not self.is_ours(headers, body):
+            return 403, {"why": "not signed with our secret"}
+        order = json.loads(body)
+        with self._lock:
+            if order["id"] in self.places:
+                return 200, self.places[order["id"]]
+            if self.room == 0:
+                print(f"{order['match']}: no room yet", flush=True)
+                self.room += 1  # a game is over by the time it is asked again
+                return 503, {"why": "no room"}
+            self.room -= 1
+            place = {"address": "127.0.0.1", "port": 7777 + len(self.places), "token": uuid.uuid4().hex}
+            self.places[order["id"]] = place
+            game = threading.Thread(target=self.play, args=(order,))
+            self.games.append(game)
+            game.start()
+            return 200, place
+
+    def play(self, order: dict[str, Any]) -> None:
+        """Say that it has started, play it, and report it."""
+        match = order["match"]
+        self.client.started(match)
+        print(f"{match}: started", flush=True)
+        scores = [sum(map(len, team)) for team in order["teams"]]  # a game of longer names
+        self.results[match] = self.client.report(match, scores=scores)
+        print(f"{match}: over, {' : '.join(map(str, scores))}", flush=True)
+        with self._lock:
+            self.room += 1
 
 
-async def follow(client: Client, host: Host, player: str) -> str:
-    """The backend's part: join for a player and hand every match to the host; returns how it ended."""
+async def follow(client: Client, player: str) -> str:
+    """A player's part: join, and hear where to play; returns the match."""
     ticket = await client.join(QUEUE, player)
+    match = ""
     async for event in client.watch(ticket.id):
-        if event.type == "starting" and event.match:
-            host.allocate(event.match)
-        elif event.type == "requeued":
-            print(f"{player} waits again: {event.cause}")
-        elif event.type == "matched" and event.match:
-            return str(event.match["id"])
+        if event.server:
+            print(f"{player} plays at {event.server['address']}:{event.server['port']}", flush=True)
+        if event.match:
+            match = event.match["id"]
         elif event.is_last:
             raise SystemExit(f"{player}: {event.type} ({event.cause})")
-    raise SystemExit(f"{player}: the story ended without a match")
+    return match
 
 
-async def main(server: str) -> None:
-    """Host two players, the first time without room for them."""
+async def players(server: str) -> set[str]:
+    """Two players who meet."""
     guests = uuid.uuid4().hex[:6]
     async with Client(server, patience_s=5) as client:
-        host = Host(client, room=0)
-        matches = await asyncio.gather(
-            follow(client, host, f"ann-{guests}"), follow(client, host, f"benjamin-{guests}")
-        )
-        await asyncio.gather(*host.known.values())
-        for match in sorted(set(matches)):
+        return set(await asyncio.gather(follow(client, f"ann-{guests}"), follow(client, f"benjamin-{guests}")))
+
+
+def main(server: str, port: int) -> None:
+    """Host a match of two players."""
+    secret = os.environ.get("GAME_SERVERS_SECRET", "")
+    if not secret:
+        sys.exit("GAME_SERVERS_SECRET is not set: give the server and this program the same one, 16 bytes or more")
+    with SyncClient(server, patience_s=5) as client:
+        host = Host(client, secret.encode(), port, room=0)
+        matches = asyncio.run(players(server))
+        for game in host.games:
+            game.join()
+        host.listening.shutdown()
+        for match in sorted(matches):
             for team in host.results[match]["teams"]:
                 for player in team["players"]:
                     print(f"{player['id']}: {player['before']:.0f} -> {player['after']:.0f}")
@@ -80,6 +133,6 @@ async def main(server: str) -> None:
 if __name__ == "__main__":
     where = sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8750"
     try:
-        asyncio.run(main(where))
+        main(where, int(sys.argv[2]) if len(sys.argv) > 2 else 8790)
     except ClientError as error:
-        sys.exit(f'{error}: start a server with `make serve ARGS="--config examples/ladder.toml"`')
+        sys.exit(f'{error}: start a server with `make serve ARGS="--config examples/game_server.toml"`')

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +19,7 @@ from evenmatch.cli.serve import _greet
 from evenmatch.domain.queue import QueueSpec, ReadyCheckSpec
 from evenmatch.domain.refusals import Reasons
 from evenmatch.matchers import registry
+from evenmatch.service.deliveries import signature
 from evenmatch.service.metrics import Metrics
 from evenmatch.service.routes import litestar_app
 from evenmatch.service.runner import Runner
@@ -32,7 +34,7 @@ DOCS: Final = sorted(
 )
 ROOTS: Final = (ROOT, ROOT / "src" / "evenmatch")
 """Where a path in a document may begin, besides the document's own folder."""
-NESTED: Final = ("journal", "bench", "keys")
+NESTED: Final = ("journal", "bench", "drill", "keys", "queues")
 """Verbs that have verbs of their own."""
 EXAMPLES: Final = sorted((ROOT / "examples").glob("*.py"))
 
@@ -194,6 +196,24 @@ def test_the_toml_of_the_readme_is_right_and_shows_every_key() -> None:
             keys.add(field.name)
             keys |= set(getattr(kind, "__struct_fields__", ())) - {"parameters"}
     assert [key for key in sorted(keys) if not re.search(rf"\b{key}\b", "".join(blocks))] == []
+
+
+def test_the_readme_shows_an_allocator_how_to_know_our_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    (block,) = [block for block in fences(ROOT / "README.md", "python") if "Evenmatch-Signature" in block]
+    shown: dict[str, Any] = {}
+    exec(block, shown)
+    secret, body, now = "only the game and its matchmaker", b'{"id": "a-000000000007"}', str(int(time.time()))
+    monkeypatch.setenv("GAME_SERVERS_SECRET", secret)
+
+    def is_ours(timestamp: str, signed: str, sent: bytes = body) -> bool:
+        return bool(shown["is_ours"]({"Evenmatch-Timestamp": timestamp, "Evenmatch-Signature": signed}, sent))
+
+    assert is_ours(now, signature(secret, now, body))
+    assert not is_ours(now, signature(secret, now, body), body + b" ")
+    assert not is_ours(now, signature("another secret of some length", now, body))
+    old = str(int(now) - 301)
+    assert not is_ours(old, signature(secret, old, body))
+    assert not is_ours(now, signature(secret, old, body))
 
 
 def test_the_quick_start_is_what_the_server_prints(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ from evenmatch.errors import ConfigError
 from evenmatch.settings import PREFIX, Secret, Settings, from_environment
 
 VARIABLES = [PREFIX + field.name.upper() for field in msgspec.structs.fields(Settings)]
-TEXTS = ("HOST", "DB", "KEYS", "PLAYER_SECRET", "PLAYER_JWKS", "PLAYER_AUDIENCE", "CORS_ORIGINS")
+TEXTS = ("HOST", "DB", "KEYS", "PLAYER_SECRET", "PLAYER_JWKS", "PLAYER_AUDIENCE", "CORS_ORIGINS", "LOG", "LOG_LEVEL")
 NUMBERS = [variable for variable in VARIABLES if variable.removeprefix(PREFIX) not in TEXTS]
 DECIMALS = ("EVENMATCH_KEEP_S", "EVENMATCH_KEY_RATE", "EVENMATCH_PLAYER_RATE")
 
@@ -40,6 +40,8 @@ def test_every_setting_is_read_from_its_variable() -> None:
         "EVENMATCH_PLAYER_SECRET": "s" * 32,
         "EVENMATCH_PLAYER_AUDIENCE": "this game",
         "EVENMATCH_CORS_ORIGINS": "https://a.example, http://localhost:3000",
+        "EVENMATCH_LOG": "text",
+        "EVENMATCH_LOG_LEVEL": "debug",
     }
     assert sorted([*environ, "EVENMATCH_PLAYER_JWKS"]) == sorted(VARIABLES)
     assert from_environment(environ) == Settings(
@@ -60,6 +62,8 @@ def test_every_setting_is_read_from_its_variable() -> None:
         player_secret=Secret("s" * 32),
         player_audience="this game",
         cors_origins=("https://a.example", "http://localhost:3000"),
+        log="text",
+        log_level="debug",
     )
     for source in ("https://keys.example/set.json", "keys.json"):
         assert from_environment({"EVENMATCH_PLAYER_JWKS": source}).player_jwks == source

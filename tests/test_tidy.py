@@ -35,6 +35,8 @@ SEES: Final[dict[str, tuple[str, ...]]] = {
     "errors": (),
     "dashboard": (),
     "client": ("errors",),
+    "open_files": ("errors",),
+    "drill": ("domain", "storage", "errors", "client", "open_files", "recovery"),
     "numerics": ("domain",),
     "core": ("domain", "numerics", "errors"),
     "matchers": ("domain", "numerics", "errors"),

@@ -75,6 +75,10 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What `aud` of players' tokens must name."""
     cors_origins: tuple[str, ...] = ()
     """Origins whose pages may call the API; * = all."""
+    log: str = ""
+    """json or text; empty = text on a terminal, json elsewhere."""
+    log_level: str = "info"
+    """debug, info, warning or error."""
 
 
 _RANGES: Final[dict[str, tuple[int, int]]] = {
@@ -92,6 +96,7 @@ _RANGES: Final[dict[str, tuple[int, int]]] = {
 }
 """Field -> the least and the most that make sense."""
 
+_WORDS: Final = {"log": ("json", "text"), "log_level": ("debug", "info", "warning", "error")}
 _WHOLE: Final = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 _ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[a-z0-9._\[\]:-]+", re.ASCII)
 _DECIMAL: Final = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?", re.ASCII)
@@ -136,6 +141,10 @@ def _value(text: str, field: msgspec.structs.FieldInfo) -> Any:
             return text
         case "cors_origins":
             return _origins(text)
+        case "log" | "log_level":
+            if text not in _WORDS[field.name]:
+                raise ValueError(f"{text[:60]!r} is not known: use {' or '.join(_WORDS[field.name])}")
+            return text
     return Path(text) if field.type is Path else text
 
 

@@ -3,7 +3,6 @@
 import asyncio
 import errno
 import gc
-import logging
 import os
 import shlex
 import signal
@@ -21,10 +20,13 @@ from evenmatch import __version__
 from evenmatch.domain.queue import QueueSpec
 from evenmatch.errors import ConfigError, EvenmatchError
 from evenmatch.numerics import threads
+from evenmatch.open_files import raise_limit
 from evenmatch.service.access import Gate
 from evenmatch.service.app import App
+from evenmatch.service.chronicle import Chronicle
 from evenmatch.service.deliveries import secret_of
 from evenmatch.service.keys import KeyRing, keys_path
+from evenmatch.service.log_lines import Form, Lines, log_to
 from evenmatch.service.loopback import is_loopback
 from evenmatch.service.matching import MatcherRoom
 from evenmatch.service.posting import NotAnswered
@@ -40,6 +42,7 @@ each statement of a commit could wait that long for a busy event loop."""
 _GC_THRESHOLDS = (20_000, 50, 100)
 """Requests make no cycles worth looking for every 700 objects; so set, a join costs a fifth less processor time."""
 _GRACE_S = 10
+_FILES_FEW = 4_096
 _SILENCE_MS = 40_000
 """A client that takes nothing for so long, though there is something for it, is gone: its connection is ended."""
 
@@ -110,10 +113,13 @@ def serve(
     settings: Settings, specs: Iterable[QueueSpec], started: Callable[[str, list[QueueSpec], bool], None]
 ) -> None:
     """Run the server until it is told to stop; `started` hears its URL, all its open queues, and if it asks no key."""
-    _log_to_stderr()
+    lines = _log_to_stderr(settings)
     refuse_to_be_open(settings)
     specs = tuple(specs)
     refuse_without_secrets(specs)
+    files = raise_limit()
+    if files < _FILES_FEW:
+        structlog.get_logger("evenmatch").warning("few open files are allowed, and each connection is one", most=files)
     listening = listen(settings)
     journal = SqliteJournal(settings.db)
     try:
@@ -121,6 +127,7 @@ def serve(
     except BaseException:
         journal.close()
         raise
+    app.runner.chronicle = Chronicle(lines)
     _warm(app)
     _tune()
     config = uvicorn.Config(
@@ -180,17 +187,9 @@ def _loop() -> asyncio.AbstractEventLoop:
     return uvloop.new_event_loop()
 
 
-def _log_to_stderr() -> None:
-    # uvicorn writes a traceback for every text frame that is none: whoever likes could fill the log with it
-    logging.getLogger("uvicorn.error").addFilter(lambda record: not str(record.msg).startswith("Invalid UTF-8"))
-    structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.format_exc_info,
-            structlog.dev.ConsoleRenderer() if sys.stderr.isatty() else structlog.processors.JSONRenderer(),
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-        cache_logger_on_first_use=True,
-    )
+def _log_to_stderr(settings: Settings) -> Lines:
+    """Where the log goes: lines to read on a terminal, JSON elsewhere, unless one is asked for."""
+    form: Form = settings.log or ("text" if sys.stderr.isatty() else "json")  # type: ignore[assignment]
+    lines = Lines(sys.stderr, form, settings.log_level)
+    log_to(lines)
+    return lines

@@ -29,10 +29,13 @@ def test_players_go_from_join_to_result_and_round_again() -> None:
     assert found["echo"]["refused"] == {}
 
 
-@pytest.mark.parametrize(("players", "seconds", "processes"), [(1, 1.0, 1), (4, 0.0, 1), (4, 1.0, 3), (4, 1.0, 0)])
-def test_a_load_that_cannot_be_is_refused(players: int, seconds: float, processes: int) -> None:
+@pytest.mark.parametrize(
+    ("players", "seconds", "processes", "rate"),
+    [(1, 1.0, 1, 9.0), (4, 0.0, 1, 9.0), (4, 1.0, 3, 9.0), (4, 1.0, 0, 9.0), (4, 1.0, 1, 0.0), (4, 1.0, 1, -1.0)],
+)
+def test_a_load_that_cannot_be_is_refused(players: int, seconds: float, processes: int, rate: float) -> None:
     with pytest.raises(ConfigError, match="at least 2 players"):
-        measure(players, seconds, processes)
+        measure(players, seconds, processes, rate)
 
 
 def test_more_players_than_files_may_be_open_are_refused_with_what_would_do() -> None:

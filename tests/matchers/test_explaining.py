@@ -269,6 +269,24 @@ def test_a_matcher_that_does_not_explain_gets_the_rules_of_the_format() -> None:
     assert found.unlock == "2 more players"
 
 
+def test_the_latency_cap_is_counted_and_keeps_away() -> None:
+    snapshot = Snapshot.from_columns(rating=[1500, 1500, 1560, 1500], waited_ms=[400_000] * 4)
+    far = msgspec.structs.replace(snapshot, reach=np.array([0b01, 0b10, 0b11, 0]))
+    found = explain_wave(build("buckets", {"bucket": 20}), far, 0)
+    assert counts(found) == {"latency_cap": 2, "range": 0, "reciprocity": 0}
+    assert found.acceptable.tolist() == [2]
+    assert found.nearest is not None
+    assert found.nearest.distance == 3.0
+    assert found.unlock is None
+    nowhere = explain_wave(build("buckets", {"bucket": 20}), far, 3)
+    assert (counts(nowhere)["latency_cap"], nowhere.acceptable.tolist()) == (3, [])
+    assert nowhere.unlock == "a region within the latency cap for all its players"
+    both = msgspec.structs.replace(far, forbidden=np.array([[0, 1], [0, 2]]))
+    found = explain_wave(build("first_come", {}), both, 0)
+    assert (counts(found)["latency_cap"], counts(found)["kept_apart"]) == (2, 2)
+    assert (found.acceptable.tolist(), found.unlock) == ([], "1 more single player")
+
+
 def test_nearest_leaves_out_whom_it_must_not_meet() -> None:
     snapshot = Snapshot.from_columns(rating=[1500, 1500, 1560], waited_ms=[400_000] * 3)
     blocked: Array = np.array([[0, 1]])

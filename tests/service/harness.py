@@ -18,8 +18,11 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 import httpx
+import msgspec
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
+
+from evenmatch.client import Event, SyncClient
 
 PATIENCE_S: Final = 60.0
 """Longer than anything takes, on a loaded machine too."""
@@ -105,6 +108,7 @@ class Server:
             self.arguments += ["--config", str(path)]
         self.url = ""
         self.http = httpx.Client(timeout=PATIENCE_S)
+        self.client = SyncClient()
         self.process: subprocess.Popen[bytes] | None = None
 
     # -- life ----------------------------------------------------------------------------------------------------------
@@ -128,6 +132,8 @@ class Server:
         self.url = self._address()
         self.http.close()
         self.http = httpx.Client(base_url=self.url, timeout=PATIENCE_S)
+        self.client.close()
+        self.client = SyncClient(self.url, patience_s=0, wait_s=PATIENCE_S)
         eventually(self._is_ready, "readiness")
         return self
 
@@ -174,14 +180,16 @@ class Server:
         """End everything."""
         self.kill()
         self.http.close()
+        self.client.close()
 
     # -- HTTP ----------------------------------------------------------------------------------------------------------
 
     def join(self, queue: str, *players: str, key: str | None = None, **body: Any) -> dict[str, Any]:
-        """Join and return the ticket."""
-        answer = self.try_join(queue, *players, key=key, **body)
-        assert answer.status_code == 201, answer.text
-        ticket: dict[str, Any] = answer.json()["ticket"]
+        """Join by our own client and return the ticket."""
+        content: dict[str, Any] = {"players": [{"id": player} for player in players]} | body
+        given = {name: content[name] for name in ("attributes", "avoid") if name in content}
+        assert content.keys() <= {"players", *given}, "the client has no such argument"
+        ticket: dict[str, Any] = msgspec.to_builtins(self.client.join(queue, *content["players"], key=key, **given))
         return ticket
 
     def try_join(self, queue: str, *players: str, key: str | None = None, **body: Any) -> httpx.Response:
@@ -191,10 +199,8 @@ class Server:
         return self.http.post(f"/v1/queues/{queue}/tickets", json=content, headers=headers)
 
     def ticket(self, ticket: str) -> dict[str, Any]:
-        """A ticket as it stands."""
-        answer = self.http.get(f"/v1/tickets/{ticket}")
-        assert answer.status_code == 200, answer.text
-        found: dict[str, Any] = answer.json()["ticket"]
+        """A ticket as it stands, by our own client."""
+        found: dict[str, Any] = msgspec.to_builtins(self.client.ticket(ticket))
         return found
 
     def when(self, ticket: str, status: str) -> dict[str, Any]:
@@ -240,6 +246,13 @@ class Server:
         address = f"ws{self.url.removeprefix('http')}/v1/tickets/{ticket}/events{query}"
         with connect(address, open_timeout=PATIENCE_S, close_timeout=PATIENCE_S) as socket:
             yield Listener(socket)
+
+    def watched(self, ticket: str, until: str) -> Event:
+        """The next event of this type that a ticket hears of by our own client, past any others."""
+        for event in self.client.watch(ticket):
+            if event.type == until:
+                return event
+        raise AssertionError(f"the story of {ticket} ended before {until!r}")
 
     def story(self, ticket: str, after: int | None = None) -> list[dict[str, Any]]:
         """All messages of a ticket whose story is over."""

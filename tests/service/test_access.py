@@ -39,6 +39,7 @@ ONCE = (
     "unknown_result",
     "not_rated",
     "unknown_deadletter",
+    "no_backup",
 )
 """What those who may are told when there is nothing left to do."""
 BOTH_WAYS = pytest.mark.parametrize("fast", [True, False], ids=["hot", "litestar"])
@@ -76,6 +77,7 @@ CASES: list[Case] = [
     ("GET", "/v1/tickets/{ticket}/why", None, "fay", "rboi"),
     ("GET", "/v1/queues/{queue}/forecast", None, "ann", "rbois"),
     ("GET", "/v1/deadletters", None, "ann", "o"),
+    ("POST", "/v1/backup", None, "ann", "o"),
     ("POST", "/v1/deadletters/{letter}/retry", None, "ann", "o"),
     ("POST", "/v1/matches/{match}/result", {"teams": [{"rank": 1}, {"rank": 2}]}, "ann", "bo"),
     ("GET", "/v1/matches/{match}/result", None, "ann", "rboi"),

@@ -14,8 +14,7 @@ from evenmatch.domain.arrays import NONE, numbers
 from evenmatch.domain.events import Event
 from evenmatch.domain.queue import Format, QueueSpec, ReadyCheckSpec
 from evenmatch.domain.ticket import Cause
-
-from .auditor import Book, Joined, Log, Row, Seen, Told, audit
+from evenmatch.drill.auditor import Book, Joined, Log, Row, Seen, Told, audit
 
 DUEL = QueueSpec("duel", Format(2, 1), ready_check=ReadyCheckSpec(5.0))
 TEAM = QueueSpec("team", Format(2, 2), require_equal=("build",))
@@ -66,6 +65,22 @@ def wave(
     return msgspec.structs.replace(event, **more)
 
 
+def result(at_ms: int, match: int = 3, queue: str = "team") -> ev.ResultReported:
+    ratings = np.zeros((4, 3))
+    return ev.ResultReported(
+        at_ms=at_ms,
+        queue=queue,
+        match=match,
+        ladder=queue,
+        rank=numbers([1, 0]),
+        leaver=NONE,
+        player=numbers([4, 5, 6, 7]),
+        team=numbers([0, 0, 1, 1]),
+        before=ratings,
+        after=ratings,
+    )
+
+
 def history() -> list[Event]:
     """Three players of a duel: one declines, the others play; and a team match without a ready check."""
     pair = numbers([1, 2])
@@ -85,6 +100,7 @@ def history() -> list[Event]:
         ev.MatchesEnded(2_000, "team", numbers([3])),
         ev.TicketsGone(2_100, "duel", Cause.LEFT, numbers([8]), numbers([12])),  # 14
         ev.Forgotten(2_200, "duel", numbers([1, 2, 3]), numbers([1, 2])),
+        result(2_300),
     ]
 
 
@@ -117,6 +133,7 @@ def log() -> Log:
         accepted=[(2, "player 1"), (2, "player 3")],
         declined=[(1, "player 2")],
         left=[8, 2],
+        results=[(3, [2, 1])],
     )
 
 
@@ -187,6 +204,8 @@ BROKEN_HISTORIES: list[tuple[str, str, Callable[[list[Event]], list[Event]]]] = 
     ("not all accepted", "not all have accepted", lambda e: [*e[:7], changed(9, previous=numbers([7, 7]))(e)[8]]),
     ("pending is miscounted", "pending", changed(7, pending=0)),
     ("a story skips an event", "story of ticket", changed(6, previous=numbers([[4, 3]]))),
+    ("a match has two results", "second result", lambda e: [*e[:11], result(1_750), result(1_760)]),
+    ("a proposal has a result", "I1", lambda e: [*e[:7], result(1_450, 2, "duel")]),
     ("time runs backwards", "backwards", changed(6, at_ms=1_000)),
     ("a ticket is touched in another queue", "touched in", changed(14, queue="team")),
 ]
@@ -248,6 +267,10 @@ BROKEN_LOGS: list[tuple[str, str, Callable[[Log], None]]] = [
     ("a decline is not in the journal", "I7", lambda k: _extra(k, "declined", (2, "player 1"))),
     ("a decline is blamed on another", "I6", lambda k: k.declined.__setitem__(0, (1, "player 1"))),
     ("a ticket that left is still there", "I4", lambda k: _extra(k, "left", 7)),
+    ("a result is not in the journal", "I7", lambda k: _extra(k, "results", (2, [1, 2]))),
+    ("a result is another one in the journal", "I7", lambda k: k.results.__setitem__(0, (3, [1, 2]))),
+    ("nobody says why a ticket waits", "I10", lambda k: _extra(k, "unexplained", 7)),
+    ("something was refused that nobody asked for", "busy", lambda k: _extra(k, "wrong", "refused: busy")),
     ("a returned ticket has lost its wait", "I6", lambda k: k.seen.__setitem__(2, Seen(1, "proposed", 100, 0, 2))),
     (
         "a returned ticket has waited in its proposal",

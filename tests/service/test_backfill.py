@@ -14,6 +14,7 @@ from evenmatch.client import Client, Event, SyncClient
 from evenmatch.domain.backfill import BackfillSpec
 from evenmatch.domain.queue import Format, MatchSpec, QueueSpec, ReadyCheckSpec, WaveSpec
 from evenmatch.domain.rating import RatingSpec
+from evenmatch.drill.auditor import Log, audit, read_book
 from evenmatch.service.app import App
 from evenmatch.service.keys import add
 from evenmatch.settings import Settings
@@ -21,7 +22,6 @@ from evenmatch.storage.memory import MemoryJournal
 from evenmatch.storage.protocol import Journal
 from evenmatch.storage.sqlite import SqliteJournal
 
-from .auditor import Log, audit, read_book
 from .harness import Server
 from .inside import app_over, living, memory_and_journal, until
 

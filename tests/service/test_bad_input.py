@@ -333,6 +333,17 @@ def test_a_weird_path_or_method_has_a_clear_answer(
         check_problem(answer, status, reason)
 
 
+def test_a_path_says_which_methods_it_knows(stage: Stage) -> None:
+    asked = stage.server.http.options("/v1/tickets/t-000000000001")
+    assert (asked.status_code, asked.content) == (204, b"")
+    assert asked.headers["allow"] == "GET, HEAD, PATCH, DELETE, OPTIONS"
+    refused = stage.server.http.request("TRACE", "/v1/queues")
+    check_problem(refused, 405, "method_not_allowed")
+    assert refused.headers["allow"] == "GET, HEAD, OPTIONS"
+    assert "use GET, HEAD, OPTIONS" in refused.json()["detail"]
+    check_problem(stage.server.http.options("/nope"), 404, "not_found")
+
+
 def test_names_of_any_script_come_back_as_they_went(stage: Stage) -> None:
     server = stage.server
     for name in ("😀", "é", "e\u0301", "ابن", "日本", "a'b\"c\\d", "%00", "<b>", "x" * 128, " ", "null", "1", "\u2028"):

@@ -10,7 +10,7 @@ import pytest
 from evenmatch.client import Client, Event, Refused, SyncClient, Unreachable
 from evenmatch.client.asking import Attempt, Backoff
 from evenmatch.client.calls import leave, ticket_body
-from evenmatch.client.following import Way
+from evenmatch.client.following import Course, Way
 
 from .conftest import MakeServer
 from .harness import PATIENCE_S, Server, queue
@@ -212,6 +212,26 @@ def test_waits_grow_and_are_spread() -> None:
     backoff.reset()
     assert backoff.next_s() <= 1
     assert len({Backoff().next_s() for _ in range(10)}) > 1
+
+
+def test_patience_counts_from_the_loss_of_a_line_and_not_from_its_last_event() -> None:
+    course = Course("http://x", "t-000000000001", 0, "websocket", patience_s=30.0, now_s=0.0)
+    course.opened(1.0)
+    course.heard(b'{"sequence":1,"type":"queued","ticket":"t-000000000001"}', 2.0)
+    assert course.broken("gone", 1_000.0) <= 0.1  # it stood for a quarter of an hour, and nothing happened
+    assert course.broken("gone", 1_029.0) <= 0.2
+    with pytest.raises(Unreachable):
+        course.broken("gone", 1_031.0)
+
+
+def test_lines_that_break_as_soon_as_they_stand_use_patience_up() -> None:
+    course = Course("http://x", "t-000000000001", 0, "websocket", patience_s=30.0, now_s=0.0)
+    for now_s in range(24):
+        course.opened(now_s + 0.0)
+        course.broken("gone", now_s + 0.1)
+    course.opened(31.0)
+    with pytest.raises(Unreachable):
+        course.broken("gone", 31.1)
 
 
 def test_retry_after_is_kept_as_long_as_patience_lasts() -> None:

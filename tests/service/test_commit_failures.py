@@ -15,12 +15,12 @@ from evenmatch.core import engine as engine_module
 from evenmatch.core.decide import decide
 from evenmatch.domain import commands as cmd
 from evenmatch.domain.queue import Format, QueueSpec, ReadyCheckSpec, WaveSpec
+from evenmatch.drill.auditor import Book, Joined, Log, Row, audit, number, read_book
 from evenmatch.errors import JournalError
 from evenmatch.service.app import App
 from evenmatch.settings import Settings
 from evenmatch.storage.memory import MemoryJournal, MemoryStore
 
-from .auditor import Book, Joined, Log, Row, audit, number, read_book
 from .conftest import MakeServer
 from .harness import PATIENCE_S, Server, eventually, queue
 from .inside import FailingMemory, FailingSqlite, app_over, living, memory_and_journal, until

@@ -15,7 +15,8 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 from websockets.sync.client import connect
 
-from .auditor import Joined, Log, Seen, Told, audit, number, read_book
+from evenmatch.drill.auditor import Joined, Log, Seen, Told, audit, number, read_book
+
 from .harness import PATIENCE_S, Server, eventually, queue
 
 QUEUES = (

@@ -1,6 +1,7 @@
 """Every example runs against a real server and does what it says."""
 
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,13 +12,17 @@ import pytest
 
 from .harness import PATIENCE_S, Server, clean_environment, queue
 
+SECRET: Final = {"GAME_SERVERS_SECRET": "known to the game and its matchmaker"}
+with socket.create_server(("127.0.0.1", 0)) as _free:
+    HOST_PORT: Final = _free.getsockname()[1]
 EXAMPLES: Final = Path(__file__).parent.parent.parent / "examples"
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     config = queue("duel", every_s=0.05) + (EXAMPLES / "ladder.toml").read_text("utf-8")
-    made = Server(tmp_path_factory.mktemp("examples"), config)
+    arena = (EXAMPLES / "game_server.toml").read_text("utf-8").replace("8790", str(HOST_PORT))
+    made = Server(tmp_path_factory.mktemp("examples"), config + arena, SECRET)
     try:
         yield made.start()
     finally:
@@ -25,12 +30,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def run(*command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, env=clean_environment())
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, env=clean_environment() | SECRET)
 
 
-def example(name: str, server: str) -> list[str]:
+def example(name: str, server: str, *more: str) -> list[str]:
     """The lines that an example prints."""
-    done = run(sys.executable, str(EXAMPLES / name), server)
+    done = run(sys.executable, str(EXAMPLES / name), server, *more)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout.splitlines()
 
@@ -60,10 +65,10 @@ def test_the_ladder_bot_plays_a_game_and_shows_the_ladder(server: Server) -> Non
     assert said[-1].startswith("cat: I know /join")
 
 
-def test_the_game_server_confirms_starts_and_reports(server: Server) -> None:
-    said = example("game_server.py", server.url)
-    assert sum(line.endswith("no room") for line in said) == 1
-    assert sum("waits again" in line for line in said) == 2
+def test_the_game_server_is_asked_says_where_to_play_and_reports(server: Server) -> None:
+    said = example("game_server.py", server.url, str(HOST_PORT))
+    assert sum(line.endswith("no room yet") for line in said) == 1
+    assert sum(line.endswith("plays at 127.0.0.1:7777") for line in said) == 2
     assert sum(line.endswith("started") for line in said) == 1
     rated = dict(line.split(": ") for line in said if " -> " in line)
     assert len(rated) == 2
@@ -82,7 +87,7 @@ def test_plain_curl_does_it_too(server: Server) -> None:
 
 @pytest.mark.parametrize("name", ["two_players.py", "ladder_bot.py", "game_server.py"])
 def test_an_example_without_a_server_says_what_to_do(name: str) -> None:
-    done = run(sys.executable, str(EXAMPLES / name), "http://127.0.0.1:1")
+    done = run(sys.executable, str(EXAMPLES / name), "http://127.0.0.1:1", "0")
     assert done.returncode == 1
     assert "make serve" in done.stderr
     assert "Traceback" not in done.stderr

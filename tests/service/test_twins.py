@@ -8,6 +8,7 @@ import httpx
 import pytest
 
 from evenmatch.domain.queue import Format, QueueSpec, ReadyCheckSpec, WaveSpec
+from evenmatch.domain.rating import RatingSpec
 from evenmatch.settings import Settings
 from evenmatch.storage.memory import MemoryJournal
 
@@ -16,6 +17,7 @@ from .inside import app_over, living, until
 SPECS = (
     QueueSpec("duel", Format(2, 1), wave=WaveSpec(every_s=0.02), ready_check=ReadyCheckSpec(600.0)),
     QueueSpec("pool", Format(2, 100)),
+    QueueSpec("swift", Format(2, 1), wave=WaveSpec(every_s=0.02), rating=RatingSpec()),
 )
 SETTINGS = Settings(tick_ms=5, body_max_bytes=4_096, batch_body_max_bytes=65_536, batch_max=20)
 
@@ -115,6 +117,25 @@ CALLS: list[Call] = [
     call("GET", "/v1/queues/pool"),
     call("GET", "/v1/matches/m-000000000001"),
 ]
+WON: Any = {"teams": [{"rank": 1}, {"rank": 2}]}
+RESULTS: list[Any] = [{"teams": [{"rank": 1}]}, {"teams": []}, WON | {"x": 1}, WON | {"leavers": ["stranger"]}]
+RESULTS += [{"teams": [{"rank": 1}, {"score": 2}]}, {"teams": 1}, {}, [], b"", b"{", b"\xff", DEEP, b" " * 5_000]
+LATER: list[Call] = [
+    *(
+        call("POST", f"/v1/matches/{match}/result", body)
+        for match in ("m-000000000001", "m-000000000002", "m-000000009999", "nonsense", "%00")
+        for body in RESULTS
+    ),
+    call("POST", "/v1/matches/m-000000000001/result", WON),
+    call("POST", "/v1/matches/m-000000000002/result", WON),
+    call("POST", "/v1/matches/m-000000000002/result", WON),
+    call("POST", "/v1/matches/m-000000000002/result", {"teams": [{"rank": 2}, {"rank": 1}]}),
+    call("POST", "/v1/matches/m-000000000002/result/", WON),
+    call("PUT", "/v1/matches/m-000000000002/result", WON),
+    call("GET", "/v1/matches/m-000000000002/result"),
+]
+"""Once a match is made."""
+ALL = CALLS + LATER
 
 
 def shape(value: Any) -> Any:
@@ -122,7 +143,17 @@ def shape(value: Any) -> Any:
     if isinstance(value, dict):
         if value.keys() == {"type", "title", "status", "detail", "reason"}:
             return value | {"detail": bool(value["detail"])}
-        timed = ("joined_ms", "waited_ms", "made_ms", "deadline_ms", "oldest_wait_ms", "wave", "misses", "last_wave")
+        timed = (
+            "joined_ms",
+            "waited_ms",
+            "made_ms",
+            "deadline_ms",
+            "at_ms",
+            "oldest_wait_ms",
+            "wave",
+            "misses",
+            "last_wave",
+        )
         return {key: type(inner).__name__ if key in timed else shape(inner) for key, inner in value.items()}
     return [shape(inner) for inner in value] if isinstance(value, list) else value
 
@@ -146,7 +177,15 @@ async def answers(fast: bool) -> list[tuple[Any, ...]]:
             return (await client.get("/v1/tickets/t-000000000001")).json()["ticket"]["proposal"]
 
         await until(proposed, "a proposal")
-        return [await answer_of(client, request) for request in CALLS]
+        found = [await answer_of(client, request) for request in CALLS]
+        for player in ("cat", "dan"):
+            await client.post("/v1/queues/swift/tickets", json={"players": [{"id": player}]})
+
+        async def made() -> Any:
+            return (await client.get("/v1/matches/m-000000000002")).status_code == 200
+
+        await until(made, "a match")
+        return found + [await answer_of(client, request) for request in LATER]
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +194,7 @@ def both() -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
 
 
 @pytest.mark.parametrize(
-    "place", range(len(CALLS)), ids=[f"{n}-{c[0]}-{c[1]}-{str(c[2])[:40]}" for n, c in enumerate(CALLS)]
+    "place", range(len(ALL)), ids=[f"{n}-{c[0]}-{c[1]}-{str(c[2])[:40]}" for n, c in enumerate(ALL)]
 )
 def test_both_ways_answer_alike(both: tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]], place: int) -> None:
     fast, plain = both[0][place], both[1][place]

@@ -34,6 +34,10 @@ matcher = { name = "ladder" }
 wave = { every_s = 0.02 }
 ready_check = { timeout_s = 1000 }
 
+[queues.near]
+wave = { every_s = 0.02 }
+venue = { regions = ["EU", "US"], latency_max_ms = 80 }
+
 [queues.pool]
 format = { teams = 2, size = 50 }
 
@@ -123,9 +127,14 @@ def test_windows_are_counted_in_waves_of_the_queue() -> None:
     async def story(asker: Asker) -> None:
         ann = await asker.join("sides", "ann", ratings={"bw": 1500})
         await asker.join("sides", "ben", ratings={"sc2": 1700})
-        told = await asker.why(ann)
+
+        async def misses_now() -> int:
+            return int((await asker.client.get(f"/v1/tickets/{ann}")).json()["ticket"]["misses"])
+
         # Two of two active wait: the window is 75 and grows by 25 a wave; 200 takes five waves of 5 s.
-        misses = (await asker.client.get(f"/v1/tickets/{ann}")).json()["ticket"]["misses"]
+        misses, told = -1, {}
+        while misses != await misses_now():  # a wave came between
+            misses, told = await misses_now(), await asker.why(ann)
         assert told["nearest"] == {
             "distance": 200.0,
             "unit": "rating points",
@@ -196,6 +205,25 @@ def test_explanations_are_made_away_from_engine_and_event_loop(monkeypatch: pyte
         await asyncio.gather(*(asker.why(ann) for _ in range(8)))
         assert len(threads) == 8
         assert not {"engine", threading.main_thread().name} & set(threads)
+
+    tell(story)
+
+
+def test_the_latency_cap_is_told() -> None:
+    async def story(asker: Asker) -> None:
+        ann = await asker.join("near", "ann", latencies={"EU": 20, "US": 120})
+        await asker.join("near", "ben", latencies={"EU": 120, "US": 20})
+
+        async def too_far() -> Any:
+            told = await asker.why(ann)
+            return told if told["reason"] == "too_far" else None
+
+        told = await until(too_far, "a wave that saw both")
+        assert (rules(told)["latency_cap"], told["acceptable"], told["unlock"]) == (1, 0, "1 more single player")
+        cat = await asker.join("near", "cat", latencies={"EU": 300})
+        told = await asker.left_by_a_wave(cat)
+        assert rules(told)["latency_cap"] == 2
+        assert "What would help: a region within the latency cap for all its players." in told["words"]
 
     tell(story)
 

@@ -64,6 +64,22 @@ def test_a_plan_comes_back_as_it_was_made(matcher: str) -> None:
     assert back.plan.match_details == here.plan.match_details
 
 
+def test_the_regions_that_tickets_reach_go_along() -> None:
+    given = effect("first_come", rows=4)
+    near = msgspec.structs.replace(given.snapshot, reach=np.array([1, 2, 1, 2]))
+    given = msgspec.structs.replace(given, take=lambda: near)
+    back = sent(given)  # which also sees that they cannot be written to
+    assert back.plan is not None
+    assert sorted(map(sorted, back.plan.rosters.tolist())) == [[0, 2], [1, 3]]
+    room = worker.Worker("duel", planned)
+    try:
+        answer = room.plan(given)
+    finally:
+        room.kill()
+    assert answer.plan is not None
+    assert answer.plan.rosters.tolist() == back.plan.rosters.tolist()
+
+
 def test_a_plan_that_is_larger_than_expected_comes_back_too() -> None:
     given = effect(rows=4)
     details = Table({"wide": np.zeros((2, 50_000)), "map": Choice(np.array([0, 1]), ["a", "b"])})

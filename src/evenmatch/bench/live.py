@@ -5,17 +5,17 @@ go over keep-alive connections that a process shares among its players, as a gam
 wait until somebody close enough comes (`buckets`, with ranges that grow), so that nearly all of them are connected at
 any moment and games begin all the time.
 
-- join: from sending the request to its answer; the join is on disk by then.
+- join: from the moment that a player wants to join, a wait for a free connection included, to its answer; the join is
+  on disk by then.
 - push: from the moment that the engine decided to the moment that the client has the message; the commit is in it. The
   engine's moment has whole milliseconds.
 - memory: what the server process grew by while the players joined and connected, a ticket and its WebSocket each.
-- the echo: a bare ASGI application on the same uvicorn, with as many WebSockets, a request and four messages a round.
-  It decides and keeps nothing.
+- the echo: a bare ASGI application on the same uvicorn, with as many WebSockets, a request and four messages a round,
+  at the rate of joins that the server has just had. It decides and keeps nothing, and its WebSockets stay open.
 
 Clients and server share the machine: what either spends of its processors is told.
 """
 
-import resource
 import subprocess
 import sys
 import tempfile
@@ -31,6 +31,7 @@ import numpy as np
 import psutil
 
 from evenmatch.errors import ConfigError
+from evenmatch.open_files import make_room
 
 from .live_clients import Account, Plan
 from .machine import machine
@@ -61,24 +62,21 @@ _QUEUES = """
 format = {{ teams = 2, size = 1 }}
 matcher = {{ name = "buckets", bucket = 1, growth_s = {growth_s}, range_max = 100000 }}
 wave = {{ every_s = {every_s} }}
-ready_check = {{ timeout_s = 30 }}
+ready_check = {{ timeout_s = 120 }}
 ticket = {{ expires_s = 3600, heartbeat_s = 600 }}
 match = {{ runs_s = 600 }}
 
 [queues.live.rating]
 trust_backend = true
 """
-_GAMES_A_S: Final = 100.0
-"""So many games are to begin a second, if everything keeps up."""
 _APART: Final = 10.0
 """Neighbours are about so many buckets apart."""
-_CONNECTIONS: Final = 64
+_SETTLES_S: Final = 60.0
+"""So long a server is waited for that still reads compiled code after its start."""
+_WAVE_S: Final = 0.25
+"""Waves are frequent, so that players do not all answer at the same moments."""
+_CONNECTIONS: Final = 512
 """Keep-alive connections of all client processes together."""
-
-
-def _wait_s(players: int) -> float:
-    """How long a player should be in the queue."""
-    return max(0.5, players / 2 / _GAMES_A_S)
 
 
 @contextmanager
@@ -97,12 +95,13 @@ def _server(*command: str) -> Iterator[tuple[int, psutil.Process]]:
 
 
 def _settled(server: psutil.Process) -> int:
-    """Bytes that a server holds once it has loaded all it loads after its start."""
-    seen = [int(server.memory_info().rss)]
-    while len(seen) < 30 and (len(seen) < 4 or seen[-1] - seen[-4] > 200_000):
+    """Bytes that a server holds once it has loaded all it loads after its start, and so does next to nothing."""
+    quiet, until_s = 0, time.monotonic() + _SETTLES_S
+    while quiet < 3 and time.monotonic() < until_s:
+        spent_s = _cpu_s(server)
         time.sleep(0.5)
-        seen.append(int(server.memory_info().rss))
-    return seen[-1]
+        quiet = quiet + 1 if _cpu_s(server) - spent_s < 0.1 else 0
+    return int(server.memory_info().rss)
 
 
 def _cpu_s(process: psutil.Process) -> float:
@@ -162,6 +161,7 @@ def _told(accounts: list[Account], plan: Plan, grown: int, server_cpu_s: float, 
         "memory_per_player_kb": round(grown / 1000 / plan.players, 1),
         "refused": dict(refused),
         "reconnected": sum(account.retried for account in accounts),
+        "server_cpu_ms_per_join": round(server_cpu_s * 1000 / max(1, joins), 2),
         "server_cpu": round(server_cpu_s / seconds, 2),
         "clients_cpu": round(sum(account.cpu_s for account in accounts) / plan.seconds, 2),
     }
@@ -178,45 +178,40 @@ def _spread(values_ms: list[float]) -> dict[str, float | None]:
     return {"count": len(values_ms), "p50": round(p50, 2), "p99": round(p99, 2), "most": round(most, 2)}
 
 
-def _make_room(players: int) -> None:
-    """Let this process and its children have as many files open as that takes."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = players + 1_000
-    if soft < wanted:
-        if hard != resource.RLIM_INFINITY and hard < wanted:
-            raise ConfigError(
-                f"{players} players need {wanted} open files and at most {hard} are allowed: "
-                f"raise the limit (ulimit -n {wanted}), or use --players {max(2, hard - 1_000)}"
-            )
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-
-
 def measure(
-    players: int = 5_000, seconds: float = 20.0, processes: int = 2, tell: Callable[[str], None] = lambda _: None
+    players: int = 5_000,
+    seconds: float = 20.0,
+    processes: int = 2,
+    rate: float = 100.0,
+    tell: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
-    """Run the comparison."""
-    if players < 2 or not 0 < seconds <= 3_600 or not 1 <= processes <= players // 2:
+    """Run the comparison; `rate`: about so many join a second, if everything keeps up."""
+    if players < 2 or not 0 < seconds <= 3_600 or not 1 <= processes <= players // 2 or not 0 < rate <= 1e6:
         raise ConfigError(
-            f"{players} players, {seconds:g} seconds, {processes} processes: "
-            "give at least 2 players, up to 3600 seconds, and at least 2 players a process"
+            f"{players} players, {seconds:g} seconds, {processes} processes, a rate of {rate:g}: "
+            "give at least 2 players, up to 3600 seconds, at least 2 players a process, and a rate above 0"
         )
-    _make_room(players)
-    wait_s = _wait_s(players)
+    make_room(players)
+    wait_s = max(0.5, players / rate)
     plan = Plan(0, 0, players, seconds, players * _APART, wait_s, _CONNECTIONS)
-    tell(f"{players:,} players at a bare echo")
-    with _server("-c", _ECHO) as (port, process):
-        echo = _load(port, process, msgspec.structs.replace(plan, echo=True), processes)
     tell(f"{players:,} players at the server")
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder) / "queues.toml"
-        config.write_text(_QUEUES.format(growth_s=round(wait_s / _APART, 3), every_s=round(min(0.5, wait_s / 5), 3)))
+        config.write_text(
+            _QUEUES.format(growth_s=round(2 * wait_s / _APART, 3), every_s=round(min(_WAVE_S, wait_s / 5), 3))
+        )
         arguments = ["-m", "evenmatch", "serve", "--port", "0", "--config", str(config)]
         with _server(*arguments, "--db", str(Path(folder) / "live.db")) as (port, process):
             found = _load(port, process, plan, processes)
+    tell(f"{players:,} players at a bare echo")
+    pause_s = players / max(1.0, found["joins_per_s"])
+    with _server("-c", _ECHO) as (port, process):
+        echo = _load(port, process, msgspec.structs.replace(plan, echo=True, pause_s=pause_s), processes)
     return {
         "players": players,
         "seconds": seconds,
         "processes": processes,
+        "rate": rate,
         **found,
         "echo": echo,
         "machine": machine(1),

@@ -7,11 +7,12 @@ prints it as one line of JSON.
 """
 
 import asyncio
+import contextlib
 import random
 import sys
 import time
 from collections import Counter
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import uvloop
@@ -57,6 +58,9 @@ class _Event(msgspec.Struct):
     match: dict[str, Any] | None = None
 
 
+_ARRIVE: Final = 50
+"""So many join for the first time at once: thousands would be a load of their own, which nobody counts."""
+_SETTLE_S: Final = 3.0
 _read = msgspec.json.Decoder(_Event).decode
 _encode = msgspec.json.Encoder().encode
 
@@ -75,15 +79,16 @@ class Crowd:
         self.strangers = set(range(plan.players))
         """Those who have not been connected yet."""
         self.all_known = asyncio.Event()
+        self.door = asyncio.Semaphore(_ARRIVE)
         self.chance = random.Random(plan.first)
         self._behind_s = time.time() - time.perf_counter()
 
     async def post(self, path: str, body: Any) -> tuple[int, bytes, float]:
         """Ask; a "no" is counted by its reason."""
-        status, content, sent = await self.pool.ask(load.post(path, _encode(body)))
+        status, content, asked = await self.pool.ask(load.post(path, _encode(body)))
         if status >= 400 and self.counting:
             self.refused[msgspec.json.decode(content).get("reason", str(status))] += 1
-        return status, content, sent
+        return status, content, asked
 
     def note_open(self, number: int, more: int) -> None:
         """A player's connection is open, or closed."""
@@ -110,16 +115,17 @@ class Crowd:
         name = f"player-{self.plan.first + number}"
         rating = round(self.chance.uniform(0, self.plan.spread), 1)
         body = {"players": [{"id": name, "rating": rating}]}
-        status, content, sent = await self.post("/v1/queues/live/tickets", body)
-        if status != 201:
-            await asyncio.sleep(0.5)
-            return
-        if self.counting:
-            self.account.joins += 1
-            self.account.join_ms.append((time.perf_counter() - sent) * 1000)
-        ticket = msgspec.json.decode(content)["ticket"]["id"]
-        socket = await open_socket(self.plan.port, f"/v1/tickets/{ticket}/events")
-        self.note_open(number, 1)
+        async with self.door if number in self.strangers else contextlib.nullcontext():
+            status, content, asked = await self.post("/v1/queues/live/tickets", body)
+            if status != 201:
+                await asyncio.sleep(0.5)
+                return
+            if self.counting:
+                self.account.joins += 1
+                self.account.join_ms.append((time.perf_counter() - asked) * 1000)
+            ticket = msgspec.json.decode(content)["ticket"]["id"]
+            socket = await open_socket(self.plan.port, f"/v1/tickets/{ticket}/events")
+            self.note_open(number, 1)
         try:
             match = await self._story(socket, name)
         finally:
@@ -158,10 +164,10 @@ class Crowd:
         try:
             while not self.over:
                 body = {"players": [{"id": name, "rating": 1500.5}]}
-                _, _, sent = await self.post("/echo", body)
+                _, _, asked = await self.post("/echo", body)
                 if self.counting:
                     self.account.joins += 1
-                    self.account.join_ms.append((time.perf_counter() - sent) * 1000)
+                    self.account.join_ms.append((time.perf_counter() - asked) * 1000)
                 for _ in range(4):
                     started = time.perf_counter()
                     socket.send(b'{"sequence":1,"type":"accepted","ticket":"t-000000000001","queue":"live"}')
@@ -183,10 +189,11 @@ class Crowd:
             if number % 10 == 9:
                 await asyncio.sleep(0.02)  # nobody starts five thousand games in one instant
         try:
-            async with asyncio.timeout(120):
+            async with asyncio.timeout(300):
                 await self.all_known.wait()
         except TimeoutError:
             print(f"{len(self.strangers)} of {self.plan.players} could not connect", file=sys.stderr, flush=True)
+        await asyncio.sleep(_SETTLE_S)
         print("ready", flush=True)
         await asyncio.to_thread(sys.stdin.readline)
         self.account.connected_least = self.account.connected_most = self.open

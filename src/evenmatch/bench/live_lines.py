@@ -78,7 +78,8 @@ class Pool:
         self.retried = 0
 
     async def ask(self, request: bytes) -> tuple[int, bytes, float]:
-        """Status and body of an answer, and when the request that was answered was sent."""
+        """Status and body of an answer, and when it was asked for: a wait for a free connection counts."""
+        asked = time.perf_counter()
         async with self._room:
             line = self._free.popleft()
             try:
@@ -87,9 +88,8 @@ class Pool:
                         line = _Http()
                         loop = asyncio.get_running_loop()
                         await loop.create_connection(lambda line=line: line, "127.0.0.1", self._port)  # type: ignore[misc]
-                    sent = time.perf_counter()
                     try:
-                        return *await line.ask(request), sent
+                        return *await line.ask(request), asked
                     except Lost:
                         self.retried += 1  # an idle connection that the server has just closed
                 raise Lost("five times")

@@ -14,7 +14,9 @@ app = App(
     help_format="plaintext",
 )
 journal = App(name="journal", help="Look into a server's journal.")
+queues = App(name="queues", help="The rules of a running server as a file, and the other way round.")
 keys = App(name="keys", help="Make, list and revoke API keys.")
+drill = App(name="drill", help="Let things go wrong on purpose, and audit what is left.")
 bench = App(name="bench", help="Measure, side by side with a baseline in the same run.")
 
 # Named by string, so that `evenmatch --help` imports none of them.
@@ -60,12 +62,21 @@ journal.command(
     name="backup",
     help="Copy a journal to a new file, also while its server runs, and prove the copy.",
 )
+app.command(queues)
+queues.command("evenmatch.cli.queues:pull", name="pull", help="Write the rules in force on a server as a queues.toml.")
+queues.command("evenmatch.cli.queues:push", name="push", help="Give a running server the rules of a queues.toml.")
 app.command(
     "evenmatch.cli.refusals:refusals",
     name="refusals",
     help="Print every reason for which the server says no, as Markdown.",
 )
 app.command("evenmatch.cli.top:top", name="top", help="Watch the queues of a server in the terminal.")
+app.command(drill)
+drill.command(
+    "evenmatch.cli.drill:crash",
+    name="crash",
+    help="Kill a server at random instants under load: nothing that was acknowledged may be lost.",
+)
 app.command(bench)
 bench.command(
     "evenmatch.cli.bench:engine",

@@ -7,7 +7,14 @@ from rich.console import Console
 from evenmatch.cli.bench import JsonFlag, show
 
 
-def live(*, players: int = 5_000, seconds: float = 20.0, processes: int = 2, json_output: JsonFlag = False) -> None:
+def live(
+    *,
+    players: int = 5_000,
+    seconds: float = 20.0,
+    processes: int = 2,
+    rate: float = 100.0,
+    json_output: JsonFlag = False,
+) -> None:
     """Connected players from join over proposal, accept, match and result to the next join, beside a bare echo.
 
     Parameters
@@ -18,13 +25,15 @@ def live(*, players: int = 5_000, seconds: float = 20.0, processes: int = 2, jso
         How long to measure, once all are connected.
     processes
         Processes that the players are spread over.
+    rate
+        About so many join a second, if everything keeps up.
     json_output
         Print the numbers as JSON.
     """
     from evenmatch.bench.live import measure
 
     with Console(stderr=True).status("connecting ...") as status:
-        found = measure(players, seconds, processes, lambda said: status.update(said))
+        found = measure(players, seconds, processes, rate, lambda said: status.update(said))
     echo = found["echo"]
     rows = [
         ("joins/s (echo: requests/s)", f"{found['joins_per_s']:,.0f}", f"{echo['joins_per_s']:,.0f}"),
@@ -36,6 +45,11 @@ def live(*, players: int = 5_000, seconds: float = 20.0, processes: int = 2, jso
             "memory a connected player, kB",
             f"{found['memory_per_player_kb']:.1f}",
             f"{echo['memory_per_player_kb']:.1f}",
+        ),
+        (
+            "server's processor time a join, ms",
+            f"{found['server_cpu_ms_per_join']:.2f}",
+            f"{echo['server_cpu_ms_per_join']:.2f}",
         ),
         ("processors: the server's / the clients'", _processors(found), _processors(echo)),
         ("refused", _reasons(found), _reasons(echo)),

@@ -4,7 +4,7 @@ import os
 import shutil
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from cyclopts import Parameter
@@ -23,6 +23,8 @@ def serve(
     db: Path | None = None,
     host: str | None = None,
     port: int | None = None,
+    log: Literal["json", "text"] | None = None,
+    log_level: Literal["debug", "info", "warning", "error"] | None = None,
 ) -> None:
     """Run the live server until Ctrl-C.
 
@@ -36,9 +38,13 @@ def serve(
         The address to listen on. Default: 127.0.0.1.
     port
         The port to listen on; 0 = any free one. Default: 8750.
+    log
+        How lines of the log are written. Default: text on a terminal, json elsewhere.
+    log_level
+        What is logged: waves and matches with info, every ticket and refusal as well with debug. Default: info.
     """
     settings = from_environment(os.environ)
-    given = {"db": db, "host": host, "port": port}
+    given = {"db": db, "host": host, "port": port, "log": log, "log_level": log_level}
     settings = msgspec.structs.replace(settings, **{key: value for key, value in given.items() if value is not None})
     specs = config.builtin() if config_file is None else config.load(config_file)
     wiring.serve(settings, specs, lambda url, opened, is_open: _greet(url, specs[0], opened, settings, is_open))

@@ -5,7 +5,7 @@ import contextlib
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from evenmatch.errors import Refused
 
@@ -15,6 +15,8 @@ from .following import SILENCE_S, Course, Reader, Way, broken_lines
 from .values import Event, Match, Ticket
 
 T = TypeVar("T")
+_AT_ONCE: Final = 20
+"""Requests at a time; others wait here, for httpx spends time with the square of those that wait in its own pool."""
 
 
 class Client:
@@ -37,7 +39,15 @@ class Client:
         self._headers = headers_of(key)
         self._wait_s = wait_s
         self._http: httpx.AsyncClient = httpx.AsyncClient(
-            base_url=self.url, headers=self._headers, timeout=httpx.Timeout(wait_s, pool=None)
+            base_url=self.url,
+            headers=self._headers,
+            timeout=httpx.Timeout(wait_s, pool=None),
+            limits=httpx.Limits(max_connections=_AT_ONCE, max_keepalive_connections=_AT_ONCE),
+        )
+        self._room = asyncio.Semaphore(_AT_ONCE)
+        # Streams have connections of their own: with those of requests, a hundred of them would leave none to ask over.
+        self._streams: httpx.AsyncClient = httpx.AsyncClient(
+            headers=self._headers, limits=httpx.Limits(max_connections=None, max_keepalive_connections=0)
         )
 
     async def __aenter__(self) -> "Client":
@@ -51,6 +61,7 @@ class Client:
     async def close(self) -> None:
         """Let go of all connections."""
         await self._http.aclose()
+        await self._streams.aclose()
 
     async def _ask(self, call: calls.Call[T]) -> T:
         """The answer to a call, however often it has to be sent."""
@@ -60,7 +71,8 @@ class Client:
         headers = {"Idempotency-Key": call.key} if call.key else None
         while True:
             try:
-                answer = await self._http.request(call.method, call.path, json=call.body, headers=headers)
+                async with self._room:
+                    answer = await self._http.request(call.method, call.path, json=call.body, headers=headers)
             except httpx.TransportError as error:
                 wait_s = attempt.unanswered(self.url, error, time.monotonic())
             else:
@@ -220,7 +232,7 @@ class Client:
         async with connect(
             course.address, additional_headers=self._headers, open_timeout=self._wait_s, close_timeout=1, max_size=None
         ) as socket:
-            course.opened()
+            course.opened(time.monotonic())
             try:
                 while not course.over:
                     event = course.heard(await socket.recv(), time.monotonic())
@@ -236,13 +248,13 @@ class Client:
 
         headers = {"Accept": "text/event-stream"}
         timeout = httpx.Timeout(self._wait_s, read=SILENCE_S)
-        async with self._http.stream("GET", course.address, headers=headers, timeout=timeout) as answer:
+        async with self._streams.stream("GET", course.address, headers=headers, timeout=timeout) as answer:
             if not course.answered(answer.status_code, await answer.aread() if answer.status_code != 200 else b""):
                 return
-            course.opened()
+            course.opened(time.monotonic())
             reader = Reader()
             async for line in answer.aiter_lines():
-                course.alive(time.monotonic())
+                course.alive(line, time.monotonic())
                 text = reader.line(line)
                 event = None if text is None else course.heard(text, time.monotonic())
                 if event is not None:

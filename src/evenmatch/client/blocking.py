@@ -38,6 +38,10 @@ class SyncClient:
         self._http: httpx.Client = httpx.Client(
             base_url=self.url, headers=self._headers, timeout=httpx.Timeout(wait_s, pool=None)
         )
+        # Streams have connections of their own: with those of requests, a hundred of them would leave none to ask over.
+        self._streams: httpx.Client = httpx.Client(
+            headers=self._headers, limits=httpx.Limits(max_connections=None, max_keepalive_connections=0)
+        )
 
     def __enter__(self) -> "SyncClient":
         return self
@@ -50,6 +54,7 @@ class SyncClient:
     def close(self) -> None:
         """Let go of all connections."""
         self._http.close()
+        self._streams.close()
 
     def _ask(self, call: calls.Call[T]) -> T:
         """The answer to a call, however often it has to be sent."""
@@ -213,7 +218,7 @@ class SyncClient:
         with connect(
             course.address, additional_headers=self._headers, open_timeout=self._wait_s, close_timeout=1, max_size=None
         ) as socket:
-            course.opened()
+            course.opened(time.monotonic())
             try:
                 while not course.over:
                     event = course.heard(socket.recv(), time.monotonic())
@@ -229,13 +234,13 @@ class SyncClient:
 
         headers = {"Accept": "text/event-stream"}
         timeout = httpx.Timeout(self._wait_s, read=SILENCE_S)
-        with self._http.stream("GET", course.address, headers=headers, timeout=timeout) as answer:
+        with self._streams.stream("GET", course.address, headers=headers, timeout=timeout) as answer:
             if not course.answered(answer.status_code, answer.read() if answer.status_code != 200 else b""):
                 return
-            course.opened()
+            course.opened(time.monotonic())
             reader = Reader()
             for line in answer.iter_lines():
-                course.alive(time.monotonic())
+                course.alive(line, time.monotonic())
                 text = reader.line(line)
                 event = None if text is None else course.heard(text, time.monotonic())
                 if event is not None:

@@ -30,6 +30,10 @@ _REASONS: Final = {
     4410: ("too_old", 410),
 }
 """Close code of a WebSocket -> the reason that HTTP would give, and its status."""
+_STOOD_S: Final = 1.0
+"""A connection that lasted so long was a good one."""
+_LAST_WORD: Final = ": the story is over"
+"""The comment with which the server ends a stream that has told all."""
 SILENCE_S: Final = 60.0
 """A stream that says nothing for so long is broken: the server says something several times in it."""
 
@@ -48,6 +52,8 @@ class Course:
         self._backoff = Backoff()
         self._heard = False
         """Something came over the present connection."""
+        self._open_s: float | None = None
+        """Since when the present connection stands."""
 
     @property
     def address(self) -> str:
@@ -55,9 +61,10 @@ class Course:
         base = f"ws{self._base.removeprefix('http')}" if self.way == "websocket" else self._base
         return f"{base}/v1/tickets/{quote(self._ticket, safe='')}/events?after={self.last}"
 
-    def opened(self) -> None:
+    def opened(self, now_s: float) -> None:
         """A connection stands; of a new one the backoff begins anew when something comes over it."""
         self._heard = False
+        self._open_s = now_s
 
     def heard(self, text: str | bytes, now_s: float) -> Event | None:
         """The event of a message; None = it was told before."""
@@ -67,13 +74,14 @@ class Course:
         self._until_s = now_s + self._patience_s
         if event.sequence <= self.last:
             return None
-        self.last, self.over = event.sequence, event.is_last
+        self.last, self.over = event.sequence, event.is_last and event.type != "matched"  # a server may follow
         return event
 
-    def alive(self, now_s: float) -> None:
-        """The connection said something that is no event: it works."""
+    def alive(self, line: str, now_s: float) -> None:
+        """A stream said something: it works; and if that is its last word, nothing follows."""
         self._heard = True
         self._until_s = now_s + self._patience_s
+        self.over |= line == _LAST_WORD
 
     def closed(self, code: int | None, reason: str) -> None:
         """A WebSocket was closed with a code; a "no" that will stay one is raised."""
@@ -95,7 +103,14 @@ class Course:
         return status == 200
 
     def broken(self, error: Exception | str, now_s: float) -> float:
-        """How long to wait before the next try; raises when patience is at its end."""
+        """How long to wait before the next try; raises when patience is at its end.
+
+        Patience counts from the loss of a connection that has stood, however long ago the last event came.
+        """
+        if self._open_s is not None and now_s - self._open_s >= _STOOD_S:
+            self._until_s = now_s + self._patience_s
+            self._backoff.reset()
+        self._open_s = None
         if not self._heard and not self._fixed:
             self.way = "sse" if self.way == "websocket" else "websocket"
         self._heard = False

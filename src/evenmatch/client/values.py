@@ -55,8 +55,8 @@ class Event(msgspec.Struct, frozen=True):
     sequence: int
     """Give the last one as `after` to go on from there."""
     type: str
-    """queued, updated, proposed, accepted, starting, matched, requeued, cancelled or expired; of a match that asks for
-    players: backfill, filled or unfilled"""
+    """queued, updated, proposed, accepted, starting, matched, server, unserved, requeued, cancelled or expired; of a
+    match that asks for players: backfill, filled or unfilled"""
     ticket: str
     queue: str | None = None
     at_ms: int = 0
@@ -65,6 +65,8 @@ class Event(msgspec.Struct, frozen=True):
     pending: int | None = None
     proposal: dict[str, Any] | None = None
     match: dict[str, Any] | None = None
+    server: dict[str, Any] | None = None
+    """Where the match is played: address, port and token."""
     left: list[str] | None = None
     """Of `backfill`: who left the match."""
     joined: str | None = None
@@ -72,7 +74,7 @@ class Event(msgspec.Struct, frozen=True):
 
     @property
     def is_last(self) -> bool:
-        """Does nothing follow it?"""
+        """Does the ticket wait no more? Only the match's game server may follow."""
         return self.type in ("matched", "cancelled", "expired")
 
 

@@ -153,17 +153,10 @@ def _all_bring(queue: QueueState, slots: Array, group: tuple[str, ...]) -> Array
     return everyone
 
 
-def unknown_ticket(state: State, ticket: int) -> Refusal:
-    """The refusal for a ticket that is not in the state: never there, or finished a while ago."""
-    if 0 < ticket < state.next_ticket:
-        return Refusal(Reasons.TICKET_GONE, f"{ticket_id(ticket)} left the queue a while ago")
-    return Refusal(Reasons.UNKNOWN_TICKET, f"no ticket is called {ticket_id(ticket)}")
-
-
 def _leave(state: State, ticket: int, now_ms: int) -> Decision | Refusal:
     found = state.find_ticket(ticket)
     if found is None:
-        return unknown_ticket(state, ticket)
+        return joining.unknown_ticket(state, ticket)
     queue, slot = found
     t = queue.tickets
     status = Status(int(t.status[slot]))
@@ -189,7 +182,7 @@ def _heartbeat(state: State, command: cmd.Heartbeat, now_ms: int) -> Decision | 
                 heard.setdefault(found[0].spec.name, []).append(ticket)
         elif command.strict:
             if found is None:
-                return unknown_ticket(state, ticket)
+                return joining.unknown_ticket(state, ticket)
             return Refusal(Reasons.TICKET_GONE, f"{ticket_id(ticket)} is {status.word}")
     return Decision(tuple(ev.TicketsSeen(now_ms, queue, np.array(tickets)) for queue, tickets in heard.items()))
 

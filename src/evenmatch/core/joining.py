@@ -11,6 +11,7 @@ import numpy as np
 
 from evenmatch.domain.arrays import numbers
 from evenmatch.domain.events import TicketsJoined
+from evenmatch.domain.ids import ticket_id
 from evenmatch.domain.queue import Mode
 from evenmatch.domain.refusals import Reasons, Refusal
 from evenmatch.domain.ticket import FACT_MAX, FACTS, Cause, Member, TicketRequest
@@ -69,6 +70,13 @@ def unknown_queue(state: State, name: str) -> Refusal:
     """The refusal for a queue that does not exist."""
     known = ", ".join(sorted(state.queues)) or "none"
     return Refusal(Reasons.UNKNOWN_QUEUE, f"no queue is called {name!r}; open queues: {known}")
+
+
+def unknown_ticket(state: State, ticket: int) -> Refusal:
+    """The refusal for a ticket that is not in the state: never there, or finished a while ago."""
+    if 0 < ticket < state.next_ticket:
+        return Refusal(Reasons.TICKET_GONE, f"{ticket_id(ticket)} left the queue a while ago")
+    return Refusal(Reasons.UNKNOWN_TICKET, f"no ticket is called {ticket_id(ticket)}")
 
 
 def _refused(state: State, queue: QueueState, request: TicketRequest, joining: set[int], now_ms: int) -> Refusal | None:

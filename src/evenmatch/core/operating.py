@@ -10,7 +10,7 @@ from evenmatch.domain.ticket import Cause, Status
 
 from .backfill import ended
 from .decision import NOTHING, Decision
-from .joining import unknown_queue
+from .joining import unknown_queue, unknown_ticket
 from .starting import without_blame
 from .state import OPEN, PROPOSED, RUNNING, STARTING, WAITING, QueueState, State
 
@@ -27,9 +27,7 @@ def cancel_ticket(state: State, ticket: int, now_ms: int) -> Decision | Refusal:
     """Take a ticket out of its queue, also out of a ready check; the others of that one wait again."""
     found = state.find_ticket(ticket)
     if found is None:
-        if 0 < ticket < state.next_ticket:
-            return Refusal(Reasons.TICKET_GONE, f"{ticket_id(ticket)} left the queue a while ago")
-        return Refusal(Reasons.UNKNOWN_TICKET, f"no ticket is called {ticket_id(ticket)}")
+        return unknown_ticket(state, ticket)
     queue, slot = found
     t = queue.tickets
     if t.status[slot] == WAITING:

@@ -17,9 +17,8 @@ from evenmatch.domain.ticket import Cause
 from .backfill import joins_match, still_asked
 from .cooldowns import Penalties, penalties
 from .decision import Decision
-from .starting import all_accepted
+from .starting import all_accepted, overdue
 from .state import FAILED, JOINED, OPEN, QueueState, State
-from .tables import lowest
 
 
 def _member(state: State, proposal: int, player: int) -> tuple[QueueState, int, int] | Refusal:
@@ -93,15 +92,9 @@ def decline(state: State, proposal: int, player: int, now_ms: int) -> Decision |
 def lapse(state: State, queue: QueueState, now_ms: int, most: int) -> tuple[ProposalsFailed | None, int | None]:
     """The ready checks whose time is over, `most` of them at most, as one event, and when the next one will be."""
     p = queue.proposals
-    is_open = p.standing == OPEN
-    due = np.flatnonzero(is_open & (p.deadline_ms <= now_ms))
-    later = p.deadline_ms[is_open & (p.deadline_ms > now_ms)]
-    next_ms = int(later.min()) if len(later) else None
+    due, next_ms = overdue(queue, OPEN, now_ms, most)
     if not len(due):
         return None, next_ms
-    if len(due) > most:
-        next_ms = now_ms
-    due = lowest(due, p.proposal[due], most)
     roster = p.roster[due]
     tickets: Array = roster[roster >= 0]
     slots = state.slots_of(tickets)

@@ -36,6 +36,12 @@ def no_match(state: State, match: int) -> Refusal | None:
     return None
 
 
+def is_running(state: State, match: int) -> bool:
+    """Does a match run? Then it has no result, for a result ends it."""
+    found = state.find_proposal(match)
+    return found is not None and bool(found[0].proposals.standing[found[1]] == RUNNING)
+
+
 def report(state: State, result: ResultReported, now_ms: int) -> Decision | Refusal:
     """A result; a match that still runs is over with it."""
     refusal = no_match(state, result.match)

@@ -70,18 +70,23 @@ def fail(state: State, match: int, now_ms: int) -> Decision | Refusal:
     return Decision((without_blame(state, queue, np.array([slot]), Cause.START_FAILED, now_ms),))
 
 
-def given_up(state: State, queue: QueueState, now_ms: int, most: int) -> tuple[ProposalsFailed | None, int | None]:
-    """The matches whose start nobody confirmed in time, `most` of them at most, and when the next one will be."""
+def overdue(queue: QueueState, standing: int, now_ms: int, most: int) -> tuple[Array, int | None]:
+    """The slots of proposals of this standing whose time is over, `most` at most; and when the next one's will be."""
     p = queue.proposals
-    starting = p.standing == STARTING
-    due = np.flatnonzero(starting & (p.deadline_ms <= now_ms))
-    later = p.deadline_ms[starting & (p.deadline_ms > now_ms)]
+    concerned = p.standing == standing
+    due = np.flatnonzero(concerned & (p.deadline_ms <= now_ms))
+    later = p.deadline_ms[concerned & (p.deadline_ms > now_ms)]
     next_ms = int(later.min()) if len(later) else None
-    if not len(due):
-        return None, next_ms
     if len(due) > most:
         next_ms = now_ms
-    due = lowest(due, p.proposal[due], most)
+    return lowest(due, p.proposal[due], most), next_ms
+
+
+def given_up(state: State, queue: QueueState, now_ms: int, most: int) -> tuple[ProposalsFailed | None, int | None]:
+    """The matches whose start nobody confirmed in time, `most` of them at most, and when the next one will be."""
+    due, next_ms = overdue(queue, STARTING, now_ms, most)
+    if not len(due):
+        return None, next_ms
     return without_blame(state, queue, due, Cause.NOT_CONFIRMED, now_ms), next_ms
 
 

@@ -16,7 +16,7 @@ from evenmatch.domain.refusals import Reasons, Refusal
 from evenmatch.domain.ticket import FACTS, Status, TicketRequest
 
 from .decision import Decision
-from .joining import group_of, member_refused
+from .joining import group_of, member_refused, unknown_ticket
 from .notes import drop_traits, note_traits
 from .state import PLAYER_COLUMNS, WAITING, QueueState, State
 
@@ -25,9 +25,7 @@ def update(state: State, command: cmd.UpdateTicket, now_ms: int) -> Decision | R
     """Judge what a ticket is to bring from now on."""
     found = state.find_ticket(command.ticket)
     if found is None:
-        if 0 < command.ticket < state.next_ticket:
-            return Refusal(Reasons.TICKET_GONE, f"{ticket_id(command.ticket)} left the queue a while ago")
-        return Refusal(Reasons.UNKNOWN_TICKET, f"no ticket is called {ticket_id(command.ticket)}")
+        return unknown_ticket(state, command.ticket)
     queue, slot = found
     t = queue.tickets
     if t.status[slot] != WAITING:

@@ -125,10 +125,10 @@ def allocate_rule_broken(spec: AllocateSpec) -> tuple[str, str] | None:
         usable = url.scheme in ("http", "https") and url.hostname and (url.port is None or url.port > 0)
     except ValueError:
         usable = False
+    if "@" in spec.url.partition("//")[2].partition("/")[0]:
+        return "allocate.url", "it holds a user or password: leave them out, requests are signed with the secret"
     if not usable or not spec.url.isascii() or not spec.url.isprintable() or " " in spec.url or len(spec.url) > 2_000:
         return "allocate.url", f"{spec.url[:200]!r} is not a URL: use one such as https://game.example/allocate"
-    if url.username is not None or url.password is not None:
-        return "allocate.url", "it holds a user or password: leave them out, requests are signed with the secret"
     if not _VARIABLE.fullmatch(spec.secret):
         return "allocate.secret", (
             "name the environment variable that holds the secret, in capitals, such as GAME_SERVERS_SECRET"

@@ -6,13 +6,14 @@ kept away by what, how far the nearest is, when time will bring it, and what wou
 Idea. The rules that hold for every matcher are counted here, in the order in which a wave applies them; the rest is the
 matcher's, asked of the ticket's own group just as `plan_wave` does it:
 
-    everybody else --group--> the ticket's group --forbidden pairs, matcher.explain--> those who are acceptable
+    everybody else --group--> the ticket's group --latency cap, forbidden pairs, matcher.explain--> the acceptable
 
-A matcher may offer `explain(snapshot, row) -> Explanation`, over one group and without forbidden pairs. One that does
-not gets the rules of the format only. Within the group every rule is counted by itself.
+A matcher may offer `explain(snapshot, row) -> Explanation`, over one group, without forbidden pairs or regions. One
+that does not gets the rules of the format only. Within the group every rule is counted by itself.
 
 Promise. Two tickets that are acceptable to each other, and enough for a match, are matched if they are alone. That
-others are preferred, or that too few are there, is no rule between two tickets: `unlock` says it.
+others are preferred, or that too few are there, is no rule between two tickets: `unlock` says it. Of more than two the
+latency cap asks more, for all of a match must share one region; who shares one with this ticket counts as acceptable.
 
 Complexity. One pass over the group for each rule.
 """
@@ -20,7 +21,7 @@ Complexity. One pass over the group for each rule.
 import msgspec
 import numpy as np
 
-from evenmatch.domain.arrays import NO_PAIRS, Array
+from evenmatch.domain.arrays import NO_PAIRS, NONE, Array
 from evenmatch.domain.explanation import Explanation, Near, Rule
 from evenmatch.domain.snapshot import Snapshot
 from evenmatch.matchers.contract import Matcher, with_format
@@ -37,16 +38,21 @@ def explain_wave(matcher: Matcher, snapshot: Snapshot, row: int) -> Explanation:
     rows = np.flatnonzero(snapshot.group == snapshot.group[row])
     part = snapshot if len(rows) == len(snapshot) else snapshot.take(rows)
     place = int(np.searchsorted(rows, row))
-    apart = _apart_from(part.forbidden, place)
-    alone = msgspec.structs.replace(part, forbidden=NO_PAIRS)
+    kept_apart = _apart_from(part.forbidden, place)
+    far = _too_far_from(part.reach, place)
+    apart = np.union1d(kept_apart, far)
+    alone = msgspec.structs.replace(part, forbidden=NO_PAIRS, reach=NONE)
     asked = getattr(matcher, "explain", None)
     own: Explanation = of_format(alone, place) if asked is None else asked(alone, place)
     round_it = []
     if others := len(snapshot) - len(rows):
         round_it.append(Rule("group", "it shares other attributes that the queue requires to be equal", others))
-    if len(apart):
+    if len(part.reach):
+        words = "no region is near enough for the players of both: the latency cap"
+        round_it.append(Rule("latency_cap", words, len(far)))
+    if len(kept_apart):
         words = "their players block or avoid each other, or met too lately"
-        round_it.append(Rule("kept_apart", words, len(apart)))
+        round_it.append(Rule("kept_apart", words, len(kept_apart)))
     free = own.acceptable[~np.isin(own.acceptable, apart)]
     nearest, soonest, unlock = own.nearest, own.soonest, own.unlock
     if len(apart) and len(part) > 1:
@@ -56,6 +62,8 @@ def explain_wave(matcher: Matcher, snapshot: Snapshot, row: int) -> Explanation:
         at = int(np.searchsorted(kept, place))
         without: Explanation = of_format(again, at) if asked is None else asked(again, at)
         nearest, soonest, unlock = without.nearest, without.soonest, without.unlock
+    if len(part.reach) and not part.reach[place]:
+        unlock = "a region within the latency cap for all its players"
     return Explanation((*round_it, *own.rules), rows[free], nearest, soonest, unlock)
 
 
@@ -65,6 +73,15 @@ def _apart_from(pairs: Array, place: int) -> Array:
         return np.empty(0, np.int64)
     mine = pairs[(pairs == place).any(axis=1)]
     return np.unique(mine[mine != place])
+
+
+def _too_far_from(reach: Array, place: int) -> Array:
+    """int64[k]: the rows that share no region with this one, ascending; none where there is no cap to keep."""
+    if not len(reach):
+        return np.empty(0, np.int64)
+    far = (reach & reach[place]) == 0
+    far[place] = False
+    return np.flatnonzero(far)
 
 
 def of_format(snapshot: Snapshot, row: int) -> Explanation:

@@ -23,7 +23,7 @@ from evenmatch.domain.ids import MATCH_PREFIX, TICKET_PREFIX, number_of
 from evenmatch.settings import Settings
 
 from . import wire
-from .handlers import Answer, problem
+from .handlers import Answer, problem, turned_away
 from .keys import KeyRing, is_key, keys_path
 from .loopback import is_local, is_loopback
 from .mailbox import Unavailable
@@ -142,6 +142,7 @@ RIGHTS: Final[dict[tuple[str, str], Right]] = {
     ("DELETE", "/v1/players/{player}"): Right(Least.OPERATOR),
     ("GET", "/v1/tickets/{ticket}/why"): Right(Least.READER, Players.IN_TICKET),
     ("GET", "/v1/queues/{queue}/forecast"): Right(Least.READER, Players.ANYTHING),
+    ("POST", "/v1/backup"): Right(Least.OPERATOR),
     ("GET", "/v1/deadletters"): Right(Least.OPERATOR),
     ("POST", "/v1/deadletters/{letter}/retry"): Right(Least.OPERATOR),
 }
@@ -302,9 +303,9 @@ class Gate:
             self._theirs.clear()
         if number is None or (kind, number, player) in self._theirs:
             return None  # what is no id at all, the handler says
-        if self.runner.full():
-            self.runner.metrics.refused_busy += 1
-            return problem(wire.STOPPING if self.runner.stopping else wire.BUSY)
+        busy = turned_away(self.runner)
+        if busy is not None:
+            return busy
         theirs = await self.runner.ask(lambda views, now_ms: look(views, number, now_ms, player))
         if isinstance(theirs, Unavailable):
             return problem(wire.problem_of(theirs))

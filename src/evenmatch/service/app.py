@@ -16,6 +16,7 @@ from .front import Front, dressed
 from .handlers import PROBLEM, Answer, our_mistake
 from .hot import hot, respond
 from .matching import MatcherRoom
+from .methods import other_method
 from .routes import litestar_app
 from .runner import Runner
 from .sockets import Hub, Message, Receive, Send, turn_away
@@ -61,7 +62,7 @@ class App:
             if answer is not None:
                 self.runner.metrics.answered(scope["method"], answer.status)
                 if answer.media is PROBLEM:
-                    self._refused(answer.body)
+                    self._refused(scope, answer.status, answer.body)
                 await respond(send, answer, self.front.headers(scope))
             else:
                 await self._litestar(scope, receive, self._counted(scope, send))  # type: ignore[arg-type]
@@ -74,8 +75,12 @@ class App:
         """The answer to a request that is refused, or that comes on a hot path; None = Litestar's to answer."""
         try:
             refused = await self.gate.admit(scope)
-            if refused is not None or not self.fast or "granted" not in scope:
+            if refused is not None:
                 return refused
+            if "granted" not in scope:
+                return other_method(scope)
+            if not self.fast:
+                return None
             answering = hot(self.runner, self.settings, scope, receive)
             return None if answering is None else await answering
         except Exception as error:
@@ -84,25 +89,29 @@ class App:
     def _counted(self, scope: Message, send: Send) -> Send:
         """Count an answer of Litestar's, and dress it."""
 
-        refusing = False
+        refusing, status = False, 0
 
         async def counted(message: Message) -> None:
-            nonlocal refusing
+            nonlocal refusing, status
             if message["type"] == "http.response.body" and refusing:
-                self._refused(message.get("body", b""))
+                self._refused(scope, status, message.get("body", b""))
             if message["type"] == "http.response.start":
                 refusing = any(name == b"content-type" and PROBLEM in value for name, value in message["headers"])
-                self.runner.metrics.answered(scope["method"], message["status"])
+                status = message["status"]
+                self.runner.metrics.answered(scope["method"], status)
                 more = self.front.headers(scope)
                 message = {**message, "headers": dressed(message.get("headers", ()), more)}
             await send(message)
 
         return counted
 
-    def _refused(self, body: bytes) -> None:
+    def _refused(self, scope: Message, status: int, body: bytes) -> None:
         """Count a refusal by its reason, of which there are as many as the code knows."""
         with contextlib.suppress(msgspec.DecodeError):
-            self.runner.metrics.refused(msgspec.json.decode(body, type=_Said).reason)
+            reason = msgspec.json.decode(body, type=_Said).reason
+            self.runner.metrics.refused(reason)
+            if self.runner.chronicle is not None:
+                self.runner.chronicle.refused(scope["method"], scope["path"], status, reason)
 
     async def _socket(self, scope: Message, receive: Receive, send: Send) -> None:
         path: str = scope["path"]
@@ -131,6 +140,8 @@ class App:
         await asyncio.to_thread(self.room.close)
         await self.runner.stop()
         self.runner.journal.close()
+        if self.runner.chronicle is not None:
+            await asyncio.to_thread(self.runner.chronicle.close)
         await send({"type": "lifespan.shutdown.complete"})
 
 

@@ -15,7 +15,7 @@ from evenmatch.domain.refusals import Reasons, Refusal
 
 from . import wire
 from .access import Caller
-from .handlers import Answer, _look, _unknown, command, problem
+from .handlers import Answer, command, look, problem, unknown
 from .operators import noted
 from .runner import Runner
 from .views import Views
@@ -190,7 +190,7 @@ async def ask(
         return problem(body)
     number = number_of(MATCH_PREFIX, match)
     if number is None:
-        return _unknown(Reasons.UNKNOWN_MATCH, "match", match[:128])
+        return unknown(Reasons.UNKNOWN_MATCH, "match", match[:128])
     digest = 0 if key is None else wire.key_digest(f"backfill {number}", key)
     if isinstance(digest, wire.Problem):
         return problem(digest)
@@ -207,7 +207,7 @@ async def withdraw(runner: Runner, match: str, caller: Caller | None) -> Answer:
     """DELETE /v1/matches/{id}/backfill"""
     number = number_of(MATCH_PREFIX, match)
     if number is None:
-        return _unknown(Reasons.UNKNOWN_MATCH, "match", match[:128])
+        return unknown(Reasons.UNKNOWN_MATCH, "match", match[:128])
     entry = noted(caller, "withdraw_backfill", match)
     return await command(runner, lambda _: cmd.WithdrawBackfill(number), audit=entry) or Answer(204)
 
@@ -216,5 +216,5 @@ async def show(runner: Runner, match: str) -> Answer:
     """GET /v1/matches/{id}/backfill"""
     number = number_of(MATCH_PREFIX, match)
     if number is None:
-        return _unknown(Reasons.UNKNOWN_MATCH, "match", match[:128])
-    return await _look(runner, lambda views, _: backfill_view(views, number), BackfillAnswer)
+        return unknown(Reasons.UNKNOWN_MATCH, "match", match[:128])
+    return await look(runner, lambda views, _: backfill_view(views, number), BackfillAnswer)

@@ -6,12 +6,12 @@ from typing import Any
 import msgspec
 
 from evenmatch.domain.ids import number_of
-from evenmatch.domain.refusals import Reasons, Refusal
+from evenmatch.domain.refusals import Reasons
 from evenmatch.storage.outbox import Letter
 
 from . import letters, wire
 from .access import Caller
-from .handlers import Answer, problem
+from .handlers import Answer, problem, turned_away, unknown
 from .letters import LETTER_PREFIX
 from .mailbox import TaskOrder, Unavailable
 from .operators import noted
@@ -42,8 +42,9 @@ class DeadLettersAnswer(msgspec.Struct, frozen=True):
 
 async def get_deadletters(runner: Runner) -> Answer:
     """GET /v1/deadletters"""
-    if runner.full():
-        return problem(wire.STOPPING if runner.stopping else wire.BUSY)
+    busy = turned_away(runner)
+    if busy is not None:
+        return busy
     found: list[Letter] | Unavailable = await runner.ask(lambda views, _: views.journal.letters("dead"))
     if isinstance(found, Unavailable):
         return problem(wire.problem_of(found))
@@ -55,11 +56,10 @@ async def retry(runner: Runner, letter: str, caller: Caller | None) -> Answer:
     """POST /v1/deadletters/{id}/retry"""
     number = number_of(LETTER_PREFIX, letter)
     if number is None:
-        return problem(
-            wire.problem_of(Refusal(Reasons.UNKNOWN_DEADLETTER, f"no dead letter is called {letter[:128]!r}"))
-        )
-    if runner.full():
-        return problem(wire.STOPPING if runner.stopping else wire.BUSY)
+        return unknown(Reasons.UNKNOWN_DEADLETTER, "dead letter", letter)
+    busy = turned_away(runner)
+    if busy is not None:
+        return busy
     reply = runner.reply()
     note = noted(caller, "retry_deadletter", letter)
     runner.put(TaskOrder(functools.partial(letters.revive, match=number, note=note), reply))

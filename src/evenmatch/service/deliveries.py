@@ -64,14 +64,14 @@ def secret_of(environ: Mapping[str, str], spec: AllocateSpec) -> str | NotAnswer
     secret = environ.get(spec.secret, "")
     if len(secret.encode("utf-8", "surrogateescape")) < SECRET_LEAST_BYTES:
         what = "is too short" if secret else "is not set"
-        return NotAnswered(f"the variable {spec.secret} {what}: give it {SECRET_LEAST_BYTES} bytes or more")
+        return NotAnswered(f"the variable {spec.secret} {what}: give it {SECRET_LEAST_BYTES} bytes or more", "secret")
     return secret
 
 
 def server_in(answer: Posted) -> Server:
     """The server that an answer names; NotAnswered for what names none."""
     if not 200 <= answer.status < 300:
-        raise NotAnswered(f"answered with status {answer.status}")
+        raise NotAnswered(f"answered with status {answer.status}", "status")
     try:
         server = msgspec.json.decode(answer.body, type=Server)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -187,6 +187,7 @@ class Deliveries:
             outcome: Server | str = server_in(await self._send(asked, letter.match))
         except NotAnswered as error:
             outcome = str(error)
+            self.runner.metrics.letters.failed(letter.queue, error.kind)
         work = functools.partial(letters.settle, letter=letter, outcome=outcome, most=asked.spec.attempts)
         settled = await self._note(work)
         if settled is None:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from litestar import Litestar, Response
+from litestar import Response
 from litestar.openapi import ResponseSpec
 from litestar.openapi.spec import Example
 from litestar.params import HeaderParameter, Parameter
@@ -10,7 +10,6 @@ from litestar.params import HeaderParameter, Parameter
 from evenmatch.domain.refusals import Reasons
 
 from . import wire
-from .access import RIGHTS, Least
 from .examples import problem_example
 from .handlers import Answer
 from .wire import WireReasons
@@ -24,26 +23,6 @@ def response(answer: Answer) -> Response[Any]:
         media_type=answer.media.decode(),
         headers={name.decode(): value.decode() for name, value in answer.headers},
     )
-
-
-def document(app: Litestar) -> dict[str, Any]:
-    """The OpenAPI document: as Litestar makes it, but for what needs no key, and without what this server never sends.
-
-    That is Litestar's own 400s, and a body with a 204.
-    """
-    made = app.openapi_schema.to_schema()
-    for path, item in made["paths"].items():
-        for verb, operation in item.items():
-            right = RIGHTS.get((verb.upper(), path))
-            if right is not None and right.least is Least.ANYONE:
-                operation["security"] = []
-        for operation in item.values() if path.startswith("/v1/") else ():
-            responses = operation["responses"]
-            responses.get("204", {}).pop("content", None)
-            for status in [status for status in responses if status >= "400"]:
-                if "application/problem+json" not in responses[status]["content"]:
-                    del responses[status]
-    return made
 
 
 ALWAYS = (

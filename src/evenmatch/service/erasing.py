@@ -24,7 +24,7 @@ from evenmatch.storage.erasing import Erasure, Traces
 from . import result_views, wire
 from .access import Caller
 from .group import Group, unavailable
-from .handlers import Answer, problem
+from .handlers import Answer, problem, without_server
 from .operators import AUDIT_MOST, AuditEntry, audit_entries, noted
 from .play import CooldownView, player_view
 from .result_views import ChangeView as RatingChangeView
@@ -129,8 +129,8 @@ async def export_player(runner: Runner, name: str, caller: Caller | None) -> Ans
     number, traces = found
     told: dict[str, list[Any]] = {"tickets": [], "matches": [], "results": []}
     looks = (
-        ("tickets", traces.tickets, lambda views, one, now_ms: views.ticket(one, now_ms)),
-        ("matches", traces.matches, lambda views, one, _: views.match(one)),
+        ("tickets", traces.tickets, lambda views, one, now_ms: without_server(views.ticket(one, now_ms))),
+        ("matches", traces.matches, lambda views, one, _: without_server(views.match(one))),
         ("results", traces.matches, lambda views, one, _: result_views.result_of(views, one)),
     )
     for kind, numbers, look in looks:

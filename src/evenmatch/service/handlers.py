@@ -5,7 +5,7 @@ comes.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -19,10 +19,11 @@ from . import wire
 from .bodies import Player, TicketBody
 from .mailbox import CommandOrder, Joined, JoinEntry, JoinOrder, Unavailable
 from .runner import Runner
-from .views import MatchView, TicketView
+from .views import MatchView, QueueView, TicketView
 
 log = structlog.get_logger("evenmatch.http")
 
+Seen = TypeVar("Seen")
 JSON = b"application/json"
 PROBLEM = b"application/problem+json"
 
@@ -73,7 +74,8 @@ def our_mistake(error: Exception) -> Answer:
     return problem(wire.WireReasons.INTERNAL_ERROR.problem("nothing was changed; please report this"))
 
 
-def _busy(runner: Runner) -> Answer | None:
+def turned_away(runner: Runner) -> Answer | None:
+    """The answer where there is no room for another order; None = there is."""
     if not runner.full():
         return None
     runner.metrics.refused_busy += 1
@@ -103,7 +105,7 @@ async def join(
     """POST /v1/queues/{queue}/tickets"""
     if isinstance(body, wire.Problem):
         return problem(body)
-    busy = _busy(runner)
+    busy = turned_away(runner)
     if busy is not None:
         return busy
     digest = 0 if key is None else wire.key_digest(queue, key, player=player)
@@ -131,7 +133,7 @@ async def join_batch(
     """POST /v1/queues/{queue}/tickets:batch"""
     if isinstance(tickets, wire.Problem):
         return problem(tickets)
-    busy = _busy(runner)
+    busy = turned_away(runner)
     if busy is not None:
         return busy
     entries: list[JoinEntry | wire.Problem] = []
@@ -161,7 +163,7 @@ async def join_batch(
     return Answer(200, _encode(BatchAnswer(outcomes)))
 
 
-async def _command(
+async def command(
     runner: Runner,
     make: Callable[[int], cmd.Command | Refusal],
     player: str | None = None,
@@ -169,7 +171,7 @@ async def _command(
     attributes: dict[str, Any] | None = None,
 ) -> Answer | None:
     """Carry out a command, and note it as an operator's in the same commit; None = granted."""
-    busy = _busy(runner)
+    busy = turned_away(runner)
     if busy is not None:
         return busy
     reply = runner.reply()
@@ -178,28 +180,25 @@ async def _command(
     return None if answer is None else problem(wire.problem_of(answer))
 
 
-command = _command
-"""The same, for handlers that stand in other files."""
-
-
-def _unknown(reason: Reasons, kind: str, name: str) -> Answer:
-    return problem(wire.problem_of(Refusal(reason, f"no {kind} is called {name!r}")))
+def unknown(reason: Reasons, kind: str, name: str) -> Answer:
+    """The answer to a name that can be nobody's."""
+    return problem(wire.problem_of(Refusal(reason, f"no {kind} is called {name[:128]!r}")))
 
 
 async def leave(runner: Runner, ticket: str) -> Answer:
     """DELETE /v1/tickets/{id}"""
     number = number_of(TICKET_PREFIX, ticket)
     if number is None:
-        return _unknown(Reasons.UNKNOWN_TICKET, "ticket", ticket)
-    return await _command(runner, lambda _: cmd.Leave(number)) or Answer(204)
+        return unknown(Reasons.UNKNOWN_TICKET, "ticket", ticket)
+    return await command(runner, lambda _: cmd.Leave(number)) or Answer(204)
 
 
 async def heartbeat(runner: Runner, ticket: str) -> Answer:
     """POST /v1/tickets/{id}/heartbeat"""
     number = number_of(TICKET_PREFIX, ticket)
     if number is None:
-        return _unknown(Reasons.UNKNOWN_TICKET, "ticket", ticket)
-    return await _command(runner, lambda _: cmd.Heartbeat(np.array([number]), strict=True)) or Answer(204)
+        return unknown(Reasons.UNKNOWN_TICKET, "ticket", ticket)
+    return await command(runner, lambda _: cmd.Heartbeat(np.array([number]), strict=True)) or Answer(204)
 
 
 async def answer_proposal(runner: Runner, proposal: str, player: str | wire.Problem, accept: bool) -> Answer:
@@ -208,9 +207,9 @@ async def answer_proposal(runner: Runner, proposal: str, player: str | wire.Prob
         return problem(player)
     number = number_of(PROPOSAL_PREFIX, proposal)
     if number is None:
-        return _unknown(Reasons.UNKNOWN_PROPOSAL, "proposal", proposal)
+        return unknown(Reasons.UNKNOWN_PROPOSAL, "proposal", proposal)
     kind = cmd.Accept if accept else cmd.Decline
-    refused = await _command(runner, lambda known: kind(number, known), player)
+    refused = await command(runner, lambda known: kind(number, known), player)
     if refused is not None:
         return refused
     return Answer(
@@ -218,8 +217,9 @@ async def answer_proposal(runner: Runner, proposal: str, player: str | wire.Prob
     )
 
 
-async def _look(runner: Runner, ask: Callable[..., Any], wrap: Callable[[Any], Any]) -> Answer:
-    busy = _busy(runner)
+async def look(runner: Runner, ask: Callable[..., Any], wrap: Callable[[Any], Any]) -> Answer:
+    """What committed state says, wrapped up as the answer has it."""
+    busy = turned_away(runner)
     if busy is not None:
         return busy
     found = await runner.ask(ask)
@@ -228,39 +228,44 @@ async def _look(runner: Runner, ask: Callable[..., Any], wrap: Callable[[Any], A
     return Answer(200, _encode(wrap(found)))
 
 
-def _without_server(match: MatchView) -> MatchView:
-    return msgspec.structs.replace(match, server=msgspec.UNSET)
+def without_server(view: Seen) -> Seen:
+    """A match, or a ticket with its match, without the game server and its token."""
+    if isinstance(view, MatchView):
+        return msgspec.structs.replace(view, server=msgspec.UNSET)
+    if isinstance(view, TicketView) and view.match is not None:
+        return msgspec.structs.replace(view, match=without_server(view.match))
+    return view
 
 
 async def get_ticket(runner: Runner, ticket: str, *, servers: bool = True) -> Answer:
     """GET /v1/tickets/{id}"""
     number = number_of(TICKET_PREFIX, ticket)
     if number is None:
-        return _unknown(Reasons.UNKNOWN_TICKET, "ticket", ticket)
-
-    def answer(view: TicketView) -> TicketAnswer:
-        if view.match is not None and not servers:
-            view = msgspec.structs.replace(view, match=_without_server(view.match))
-        return TicketAnswer(view)
-
-    return await _look(runner, lambda views, now_ms: views.ticket(number, now_ms), answer)
+        return unknown(Reasons.UNKNOWN_TICKET, "ticket", ticket)
+    return await look(
+        runner,
+        lambda views, now_ms: views.ticket(number, now_ms),
+        lambda view: TicketAnswer(view if servers else without_server(view)),
+    )
 
 
 async def get_match(runner: Runner, match: str, *, servers: bool = True) -> Answer:
     """GET /v1/matches/{id}"""
     number = number_of(MATCH_PREFIX, match)
     if number is None:
-        return _unknown(Reasons.UNKNOWN_MATCH, "match", match)
-    return await _look(
-        runner, lambda views, _: views.match(number), lambda view: {"match": view if servers else _without_server(view)}
+        return unknown(Reasons.UNKNOWN_MATCH, "match", match)
+    return await look(
+        runner, lambda views, _: views.match(number), lambda view: {"match": view if servers else without_server(view)}
     )
 
 
-async def get_queues(runner: Runner) -> Answer:
-    """GET /v1/queues"""
-    return await _look(runner, lambda views, now_ms: views.queues(now_ms), lambda found: {"queues": found})
+async def get_queues(runner: Runner, shown: Callable[[QueueView], QueueView]) -> Answer:
+    """GET /v1/queues; `shown`: a queue as the caller may see it."""
+    return await look(
+        runner, lambda views, now_ms: views.queues(now_ms), lambda found: {"queues": [shown(view) for view in found]}
+    )
 
 
-async def get_queue(runner: Runner, queue: str) -> Answer:
+async def get_queue(runner: Runner, queue: str, shown: Callable[[QueueView], QueueView]) -> Answer:
     """GET /v1/queues/{queue}"""
-    return await _look(runner, lambda views, now_ms: views.queue(queue, now_ms), lambda view: {"queue": view})
+    return await look(runner, lambda views, now_ms: views.queue(queue, now_ms), lambda view: {"queue": shown(view)})

@@ -10,7 +10,7 @@ from typing import Final
 
 from evenmatch.settings import Settings
 
-from . import handlers, own, wire
+from . import handlers, own, result_handlers, wire
 from .access import caller_of
 from .handlers import Answer
 from .runner import Runner
@@ -19,6 +19,7 @@ from .sockets import Message, Receive, Send
 _QUEUES: Final = "/v1/queues/"
 _TICKETS: Final = "/v1/tickets/"
 _PROPOSALS: Final = "/v1/proposals/"
+_MATCHES: Final = "/v1/matches/"
 
 
 async def read_body(scope: Message, receive: Receive, most: int) -> bytes | Answer:
@@ -85,6 +86,10 @@ def hot(runner: Runner, settings: Settings, scope: Message, receive: Receive) ->
             proposal, _, rest = path[len(_PROPOSALS) :].partition("/")
             if rest in ("accept", "decline"):
                 return _answer(runner, proposal, rest == "accept", scope, receive, settings.body_max_bytes)
+        elif path.startswith(_MATCHES):
+            match, _, rest = path[len(_MATCHES) :].partition("/")
+            if rest == "result":
+                return _result(runner, match, scope, receive, settings.body_max_bytes)
     elif method == "GET" and path.startswith(_TICKETS):
         ticket = path[len(_TICKETS) :]
         if ticket and "/" not in ticket:
@@ -114,3 +119,10 @@ async def _answer(runner: Runner, proposal: str, accept: bool, scope: Message, r
         return body
     player = own.read_player(body, caller_of(scope))
     return await handlers.answer_proposal(runner, proposal, player, accept)
+
+
+async def _result(runner: Runner, match: str, scope: Message, receive: Receive, most: int) -> Answer:
+    body = await read_body(scope, receive, most)
+    if isinstance(body, Answer):
+        return body
+    return await result_handlers.post_result(runner, match, body, caller_of(scope))

@@ -17,7 +17,7 @@ from evenmatch.domain.ids import match_id, proposal_id, ticket_id
 from evenmatch.domain.refusals import Refusal
 from evenmatch.domain.ticket import Cause
 
-from .views import Views
+from .views import MatchView, Views
 
 TERMINAL = frozenset({"matched", "cancelled", "expired"})
 """After one of these a ticket's story is over; but a match whose game server is still asked for goes on with it, and so
@@ -94,7 +94,15 @@ def mentions(event: ev.Event) -> Iterator[Mention]:
             yield Mention("requeued", event.returned, event.returned_previous, cause=cause_word)
 
 
-def _message(views: Views, event: ev.Event, sequence: int, mention: Mention, place: int) -> Told:
+def _message(
+    views: Views,
+    event: ev.Event,
+    sequence: int,
+    mention: Mention,
+    place: int,
+    seen: dict[int, MatchView | Refusal] | None = None,
+) -> Told:
+    """`seen`: matches that were looked up for other tickets of the same event."""
     ticket = int(mention.tickets[place])
     content: dict[str, Any] = {
         "sequence": sequence,
@@ -125,7 +133,11 @@ def _message(views: Views, event: ev.Event, sequence: int, mention: Mention, pla
         }
     terminal = mention.type in TERMINAL
     if mention.type in _OF_MATCHES and number is not None:
-        match = views.match(number)
+        match = None if seen is None else seen.get(number)
+        if match is None:
+            match = views.match(number)
+            if seen is not None:
+                seen[number] = match
         content["match"] = None if isinstance(match, Refusal) else match
         goes_on = not isinstance(match, Refusal) and views.goes_on(match.queue, number)
         if mention.type == "matched":
@@ -146,10 +158,11 @@ def _message(views: Views, event: ev.Event, sequence: int, mention: Mention, pla
 def live(views: Views, event: ev.Event, sequence: int, listening: Container[int]) -> list[Told]:
     """The messages of a fresh event to those tickets whose owners are listening."""
     told = []
+    seen: dict[int, MatchView | Refusal] = {}
     for mention in mentions(event):
         for place, ticket in enumerate(mention.tickets.tolist()):
             if ticket in listening:
-                told.append(_message(views, event, sequence, mention, place))
+                told.append(_message(views, event, sequence, mention, place, seen))
     return told
 
 

@@ -11,6 +11,7 @@ from evenmatch.domain import events as ev
 from evenmatch.numerics.predictions import Predictions
 
 from .forecasts import SHARES, Record
+from .letter_metrics import LetterMetrics
 from .play_metrics import PlayMetrics
 from .views import QueueView
 
@@ -24,6 +25,7 @@ class Metrics:
         self.registry = CollectorRegistry()
         self.commit_failures = 0
         self.play = PlayMetrics(self.registry)
+        self.letters = LetterMetrics(self.registry)
         self.refusals: dict[str, int] = {}
         self.waves: dict[str, int] = {}
         self.abandoned: dict[str, int] = {}

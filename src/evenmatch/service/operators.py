@@ -12,7 +12,7 @@ from . import wire
 from .access import Caller
 from .bodies import ModeBody, WhyBody
 from .group import Group
-from .handlers import Answer, command, problem
+from .handlers import Answer, command, problem, turned_away, unknown
 from .mailbox import Unavailable
 from .runner import Runner
 from .tasks import carry_out, note
@@ -57,7 +57,7 @@ async def end_match(runner: Runner, match: str, caller: Caller | None) -> Answer
     """POST /v1/matches/{id}/end"""
     number = number_of(MATCH_PREFIX, match)
     if number is None:
-        return problem(wire.problem_of(Refusal(Reasons.UNKNOWN_MATCH, f"no match is called {match!r}")))
+        return unknown(Reasons.UNKNOWN_MATCH, "match", match)
     refused = await command(runner, lambda _: cmd.EndMatch(number), audit=noted(caller, "end_match", match))
     return refused or Answer(204)
 
@@ -71,7 +71,7 @@ async def cancel(
     number = number_of(MATCH_PREFIX if match else TICKET_PREFIX, name)
     if number is None:
         reason, kind = (Reasons.UNKNOWN_MATCH, "match") if match else (Reasons.UNKNOWN_TICKET, "ticket")
-        return problem(wire.problem_of(Refusal(reason, f"no {kind} is called {name[:128]!r}")))
+        return unknown(reason, kind, name)
     order = cmd.CancelMatch(number) if match else cmd.CancelTicket(number)
     entry = noted(caller, "cancel_match" if match else "cancel_ticket", name, why.why[:WHY_MOST])
     return await command(runner, lambda _: order, audit=entry) or Answer(204)
@@ -108,8 +108,9 @@ async def audit(runner: Runner, after: str | None, limit: str | None) -> Answer:
         return problem(start)
     if isinstance(most, wire.Problem):
         return problem(most)
-    if runner.full():
-        return problem(wire.STOPPING if runner.stopping else wire.BUSY)
+    busy = turned_away(runner)
+    if busy is not None:
+        return busy
     entries = await runner.ask(lambda views, _: audit_entries(views, views.journal.audit(start, most)))
     if isinstance(entries, Unavailable):
         return problem(wire.problem_of(entries))

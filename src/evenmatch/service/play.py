@@ -15,7 +15,7 @@ from evenmatch.domain.ticket import Cause, Member, TicketRequest
 from . import wire
 from .access import Caller
 from .bodies import BlocksBody, Player, PlayerChange, TicketBody, TicketChange, WhyBody, facts_and_traits, player_of
-from .handlers import Answer, TicketAnswer, command, problem
+from .handlers import Answer, TicketAnswer, command, problem, turned_away, unknown
 from .mailbox import JoinEntry, NamedOrder, Unavailable
 from .rating_door import at_the_door
 from .runner import Runner
@@ -56,17 +56,13 @@ class PlayerAnswer(msgspec.Struct, frozen=True):
     player: PlayerView
 
 
-def _unknown(reason: Reasons, kind: str, name: str) -> Answer:
-    return problem(wire.problem_of(Refusal(reason, f"no {kind} is called {name[:128]!r}")))
-
-
 async def update_ticket(
     runner: Runner, ticket: str, body: TicketChange | wire.Problem, caller: Caller | None
 ) -> Answer:
     """PATCH /v1/tickets/{id}"""
     number = number_of(TICKET_PREFIX, ticket)
     if number is None:
-        return _unknown(Reasons.UNKNOWN_TICKET, "ticket", ticket)
+        return unknown(Reasons.UNKNOWN_TICKET, "ticket", ticket)
     if isinstance(body, wire.Problem):
         return problem(body)
     if caller is not None and caller.player is not None:
@@ -127,7 +123,7 @@ async def confirm_start(runner: Runner, match: str, said: WhyBody | wire.Problem
         return problem(said)
     number = number_of(MATCH_PREFIX, match)
     if number is None:
-        return _unknown(Reasons.UNKNOWN_MATCH, "match", match)
+        return unknown(Reasons.UNKNOWN_MATCH, "match", match)
     kind = cmd.ConfirmStart if said is None else cmd.FailStart
     refused = await command(runner, lambda _: kind(number))
     if refused is None and said is not None:
@@ -137,8 +133,9 @@ async def confirm_start(runner: Runner, match: str, said: WhyBody | wire.Problem
 
 async def get_player(runner: Runner, player: str) -> Answer:
     """GET /v1/players/{id}"""
-    if runner.full():
-        return problem(wire.STOPPING if runner.stopping else wire.BUSY)
+    busy = turned_away(runner)
+    if busy is not None:
+        return busy
     found = await runner.ask(lambda views, _: player_view(views, player))
     if isinstance(found, Refusal | Unavailable):
         return problem(wire.problem_of(found))
@@ -176,8 +173,9 @@ async def set_blocks(runner: Runner, player: str, body: BlocksBody | wire.Proble
         wrong = wire.bad_player_id(name)
         if wrong is not None:
             return problem(wire.WireReasons.BAD_PLAYER_ID.problem(wrong))
-    if runner.full():
-        return problem(wire.STOPPING if runner.stopping else wire.BUSY)
+    busy = turned_away(runner)
+    if busy is not None:
+        return busy
     reply = runner.reply()
     blocked = tuple(body.players)
     runner.put(

@@ -8,15 +8,22 @@ not followed, proxies of the environment are not asked, and a connection is used
 import asyncio
 import functools
 import ssl
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
 BODY_MOST: Final = 65_536
 
 
+Failure = Literal["timeout", "connection", "status", "answer", "secret"]
+
+
 class NotAnswered(Exception):
-    """No usable answer came; why, in words."""
+    """No usable answer came; why, in words, and of which kind that is."""
+
+    def __init__(self, why: str, kind: Failure = "answer") -> None:
+        super().__init__(why)
+        self.kind: Failure = kind
 
 
 class Posted(msgspec.Struct, frozen=True):
@@ -50,8 +57,8 @@ async def post(url: str, body: bytes, headers: dict[str, str], timeout_s: float)
                     raise NotAnswered(f"the answer has more than {BODY_MOST} bytes")
             return Posted(answer.status_code, bytes(heard))
     except TimeoutError:
-        raise NotAnswered(f"no answer within {timeout_s:g} s") from None
+        raise NotAnswered(f"no answer within {timeout_s:g} s", "timeout") from None
     except httpx.ConnectError as error:
-        raise NotAnswered(f"no connection: {error}") from None
+        raise NotAnswered(f"no connection: {error}", "connection") from None
     except (httpx.TransportError, httpx.InvalidURL) as error:
         raise NotAnswered(f"no answer that is HTTP: {error}") from None

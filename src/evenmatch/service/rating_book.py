@@ -33,6 +33,8 @@ class RatingBook:
         self._ratings: dict[Place, Rating] = {}
         self._results: dict[int, Result] = {}
         self._seasons: list[tuple[str, Season]] = []
+        self._started: dict[str, list[Season]] = {}
+        """The seasons of ladders that were asked for, as the ledger has them."""
         self._predicted: dict[str, Predictions] = {}
 
     def ratings(self, places: Iterable[Place]) -> dict[Place, Rating]:
@@ -86,8 +88,9 @@ class RatingBook:
 
     def seasons(self, ladder: str) -> list[Season]:
         """The seasons of a ladder that were started, oldest first."""
-        waiting = [season for name, season in self._seasons if name == ladder]
-        return self.ledger.seasons(ladder) + waiting
+        if ladder not in self._started:
+            self._started[ladder] = self.ledger.seasons(ladder)
+        return self._started[ladder] + [season for name, season in self._seasons if name == ladder]
 
     def season(self, ladder: str) -> int:
         """The number of the season that runs; the first is 1."""
@@ -131,5 +134,7 @@ class RatingBook:
             ratings=list(self._ratings.items()),
             predictions=[(queue, msgspec.to_builtins(told)) for queue, told in self._predicted.items()],
         )
+        for ladder, _ in self._seasons:
+            self._started.pop(ladder, None)
         self._results, self._ratings, self._seasons, self._predicted = {}, {}, [], {}
         return entries

@@ -20,6 +20,8 @@ from .rating_book import RatingBook
 
 DAY_MS: Final = 86_400_000
 SIDE_FACT: Final = "ratings."
+UNDECIDED: Final = frozenset({"starting", "running"})
+"""Standings of matches that have no result: a result ends a match."""
 _NOT_RATING: Final = ("ladder", "trust_backend")
 """Keys that say nothing of how a result is rated."""
 
@@ -161,7 +163,7 @@ def odds_of_match(book: RatingBook, spec: QueueSpec, match: int, record: dict[st
     rules = rules_of(spec)
     if rules is None or len(record["teams"]) < 2:
         return None
-    result = book.result(match)
+    result = None if record["standing"] in UNDECIDED else book.result(match)
     if result is not None:
         return result.odds or None
     record = as_made(record)

@@ -10,7 +10,8 @@ from evenmatch.domain.refusals import Reasons
 from evenmatch.settings import Settings
 from evenmatch.storage.memory import MemoryJournal
 
-from .documented import ALWAYS, document
+from .documented import ALWAYS
+from .openapi import document
 from .routes import litestar_app
 from .runner import Runner
 from .sockets import Hub

@@ -1,11 +1,10 @@
 """Results, corrections and seasons as they come over the wire, checked for form."""
 
 import math
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-from . import wire
 from .wire import Problem, WireReasons
 
 _SCORE_MAX: Final = 1e12
@@ -48,21 +47,18 @@ class SeasonBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The number of the season to start; with it a repeat changes nothing."""
 
 
+FIELDS: Final = tuple(
+    name for kind in (ResultBody, TeamResult, CorrectionBody, SeasonBody) for name in kind.__struct_fields__
+)
+"""All fields that may have been meant by one that is unknown."""
+
+
 class Told(msgspec.Struct, frozen=True):
     """A result, checked for form."""
 
     teams: list[dict[str, float]]
     ranks: list[int]
     leavers: tuple[str, ...]
-
-
-def read(body: bytes, kind: Any) -> Any:
-    """A body of that kind, or the problem with it."""
-    try:
-        return msgspec.json.decode(body, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        known: tuple[str, ...] = kind.__struct_fields__
-        return wire.malformed(error, body, known + TeamResult.__struct_fields__ if "teams" in known else known)
 
 
 def told(teams: list[TeamResult], leavers: list[str]) -> Told | Problem:

@@ -12,7 +12,7 @@ from evenmatch.domain.refusals import Reasons, Refusal
 from . import result_bodies, result_views, results, wire
 from .access import Caller
 from .group import Group
-from .handlers import Answer, _busy, _look, _unknown, problem
+from .handlers import Answer, look, problem, turned_away, unknown
 from .mailbox import TaskOrder, Unavailable
 from .operators import noted
 from .result_bodies import CorrectionBody, ResultBody, SeasonBody
@@ -25,7 +25,7 @@ async def _task(
     runner: Runner, work: Callable[[Group], Any], wrap: Callable[[Any], Any], audit: cmd.NoteAction | None = None
 ) -> Answer:
     """Carry something out in the engine thread, and note it as an operator's in the same commit."""
-    busy = _busy(runner)
+    busy = turned_away(runner)
     if busy is not None:
         return busy
     reply = runner.reply()
@@ -48,13 +48,13 @@ def _shown(group: Group, result: Any) -> Any:
 
 async def post_result(runner: Runner, match: str, body: bytes, caller: Caller | None) -> Answer:
     """POST /v1/matches/{id}/result"""
-    number = number_of(MATCH_PREFIX, match)
-    if number is None:
-        return _unknown(Reasons.UNKNOWN_MATCH, "match", match)
-    read = result_bodies.read(body, ResultBody)
+    read = wire.read(ResultBody, body, result_bodies.FIELDS, empty=b"")
     told = read if isinstance(read, wire.Problem) else result_bodies.told(read.teams, read.leavers)
     if isinstance(told, wire.Problem):
         return problem(told)
+    number = number_of(MATCH_PREFIX, match)
+    if number is None:
+        return unknown(Reasons.UNKNOWN_MATCH, "match", match)
     return await _task(
         runner,
         lambda group: _shown(group, results.report(group, number, told)),
@@ -67,8 +67,8 @@ async def put_result(runner: Runner, match: str, body: bytes, caller: Caller | N
     """PUT /v1/matches/{id}/result"""
     number = number_of(MATCH_PREFIX, match)
     if number is None:
-        return _unknown(Reasons.UNKNOWN_MATCH, "match", match)
-    read = result_bodies.read(body, CorrectionBody)
+        return unknown(Reasons.UNKNOWN_MATCH, "match", match)
+    read = wire.read(CorrectionBody, body, result_bodies.FIELDS, empty=b"")
     told = read if isinstance(read, wire.Problem) else result_bodies.correction(read)
     if isinstance(told, wire.Problem):
         return problem(told)
@@ -84,14 +84,16 @@ async def get_result(runner: Runner, match: str) -> Answer:
     """GET /v1/matches/{id}/result"""
     number = number_of(MATCH_PREFIX, match)
     if number is None:
-        return _unknown(Reasons.UNKNOWN_MATCH, "match", match)
-    return await _look(runner, lambda views, _: result_views.result_of(views, number), lambda view: {"result": view})
+        return unknown(Reasons.UNKNOWN_MATCH, "match", match)
+    return await look(runner, lambda views, _: result_views.result_of(views, number), lambda view: {"result": view})
 
 
 async def post_season(runner: Runner, queue: str, body: bytes, caller: Caller | None) -> Answer:
     """POST /v1/queues/{queue}/season"""
-    read = result_bodies.read(body, SeasonBody)
-    wrong = read if isinstance(read, wire.Problem) else result_bodies.season_problem(read)
+    read = wire.read(SeasonBody, body, result_bodies.FIELDS, empty=b"")
+    if isinstance(read, wire.Problem):
+        return problem(read)
+    wrong = result_bodies.season_problem(read)
     if wrong is not None:
         return problem(wrong)
 
@@ -104,25 +106,25 @@ async def post_season(runner: Runner, queue: str, body: bytes, caller: Caller | 
 
 async def get_ratings(runner: Runner, player: str) -> Answer:
     """GET /v1/players/{id}/ratings"""
-    return await _look(runner, lambda views, _: result_views.ratings_of_player(views, player), lambda view: view)
+    return await look(runner, lambda views, _: result_views.ratings_of_player(views, player), lambda view: view)
 
 
 async def get_history(runner: Runner, player: str, ladder: str | None, limit: int) -> Answer:
     """GET /v1/players/{id}/history"""
-    return await _look(
+    return await look(
         runner, lambda views, _: result_views.history_of_player(views, player, ladder, limit), lambda view: view
     )
 
 
 async def get_leaderboard(runner: Runner, queue: str, side: str | None, limit: int, offset: int) -> Answer:
     """GET /v1/queues/{queue}/leaderboard"""
-    return await _look(
+    return await look(
         runner, lambda views, _: result_views.leaderboard(views, queue, side, limit, offset), lambda view: view
     )
 
 
 async def get_calibration(runner: Runner, queue: str) -> Answer:
     """GET /v1/queues/{queue}/calibration"""
-    return await _look(
+    return await look(
         runner, lambda views, _: result_views.calibration(views, queue), lambda view: {"calibration": view}
     )

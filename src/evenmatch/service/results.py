@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 
 from evenmatch.core.records import match_record
-from evenmatch.core.results import no_match
+from evenmatch.core.results import is_running, no_match
 from evenmatch.domain import commands as cmd
 from evenmatch.domain import events as ev
 from evenmatch.domain.arrays import Array, numbers
@@ -40,7 +40,7 @@ _PIECE: Final = 4_096
 def report(group: Group, match: int, told: Told) -> Result | Refusal:
     """POST a result."""
     runner = group.runner
-    known = runner.book.result(match)
+    known = None if is_running(runner.engine.state, match) else runner.book.result(match)
     if known is not None:
         leavers = _numbers(group, told, known.replaced)
         if not known.void and (known.told, known.leavers) == (told.teams, leavers):

@@ -23,13 +23,14 @@ from .access import caller_of
 from .bodies import BatchBody, PlayerAnswerBody, TicketBody
 from .docs_page import docs_page
 from .documented import Key, MatchId, ProposalId, QueueName, TicketId
-from .documented import document as _document
 from .documented import granted as _granted
 from .documented import problems as _problems
 from .documented import response as _response
 from .examples import EXAMPLES
 from .handlers import BatchAnswer, TicketAnswer
+from .openapi import document as _document
 from .routes_backfill import backfill_routes
+from .routes_backup import backup_routes
 from .routes_deadletters import deadletter_routes
 from .routes_operators import operator_routes
 from .routes_play import play_routes
@@ -40,6 +41,7 @@ from .routes_why import why_routes
 from .runner import Runner
 from .sockets import Hub
 from .unread import Unread
+from .veil import shown_to
 from .views import MatchView, QueueView
 from .wire import WireReasons
 
@@ -231,9 +233,9 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
         summary="Look at all queues",
         responses=_granted(200, QueuesAnswer, "All queues", EXAMPLES["queues"]) | _problems(),
     )
-    async def get_queues() -> Response[Any]:
+    async def get_queues(request: Request[Any, Any, Any]) -> Response[Any]:
         """Every open queue."""
-        return _response(await handlers.get_queues(runner))
+        return _response(await handlers.get_queues(runner, shown_to(request.scope)))
 
     @get(
         "/v1/queues/{queue:str}",
@@ -241,9 +243,10 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
         summary="Look at a queue",
         responses=_granted(200, QueueAnswer, "The queue", EXAMPLES["queue"]) | _problems(Reasons.UNKNOWN_QUEUE),
     )
-    async def get_queue(queue: QueueName) -> Response[Any]:
-        """Waiting tickets, the oldest wait, the wave number, the last wave, and the rules."""
-        return _response(await handlers.get_queue(runner, queue))
+    async def get_queue(queue: QueueName, request: Request[Any, Any, Any]) -> Response[Any]:
+        """Waiting tickets, the oldest wait, the wave number, the last wave, and the rules; `allocate.url` and
+        `allocate.secret` are shown to operators only."""
+        return _response(await handlers.get_queue(runner, queue, shown_to(request.scope)))
 
     @get("/healthz", tags=["operations"], summary="Is the process alive?", media_type=MediaType.JSON)
     async def healthz() -> dict[str, str]:
@@ -262,22 +265,36 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
         ready = runner.ready and not runner.full()
         return Response({"status": "ready" if ready else "not ready"}, status_code=200 if ready else 503)
 
-    @get("/metrics", tags=["operations"], summary="Numbers for Prometheus", media_type="text/plain; version=0.0.4")
+    @get(
+        "/metrics",
+        tags=["operations"],
+        summary="Numbers for Prometheus",
+        media_type="text/plain; version=0.0.4",
+        responses=_problems(),
+    )
     async def metrics() -> bytes:
         """Counters, gauges and histograms in Prometheus' text format."""
         found = None if runner.full() else await runner.ask(lambda views, now_ms: views.queues(now_ms))
         queues = found if isinstance(found, list) else []
         return runner.metrics.render(queues, runner.depth, hub.open, runner.ready)
 
+    made: dict[str, Any] = {}
+
+    def document(app: Litestar) -> dict[str, Any]:
+        """Made once: it takes a tenth of a second, and anybody may ask for it."""
+        if not made:
+            made.update(_document(app))
+        return made
+
     @get("/openapi.json", include_in_schema=False)
     async def openapi(request: Request[Any, Any, Any]) -> dict[str, Any]:
         """This API, as OpenAPI 3.1."""
-        return _document(request.app)
+        return document(request.app)
 
     @get(["/docs", "/"], include_in_schema=False, media_type=MediaType.HTML)
     async def docs(request: Request[Any, Any, Any]) -> str:
         """This API, to read."""
-        return docs_page(_document(request.app))
+        return docs_page(document(request.app))
 
     return Litestar(
         [
@@ -297,6 +314,7 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
             openapi,
             docs,
             *backfill_routes(runner),
+            *backup_routes(runner),
             *deadletter_routes(runner),
             *operator_routes(runner),
             *play_routes(runner),
@@ -334,9 +352,9 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
     )
 
 
-def _granted_only(request: Request[Any, Any, Any]) -> Response[Any] | None:
-    """A route that the table of rights does not name is not there for anybody."""
-    if "granted" in request.scope or request.method == "OPTIONS":
+async def _granted_only(request: Request[Any, Any, Any]) -> Response[Any] | None:
+    """A route that the table of rights does not name is not there for anybody; async, or a thread would do it."""
+    if "granted" in request.scope:
         return None
     return _response(
         handlers.problem(WireReasons.NOT_FOUND.problem(f"there is nothing at {request.url.path}; see /docs"))
@@ -346,10 +364,8 @@ def _granted_only(request: Request[Any, Any, Any]) -> Response[Any] | None:
 def _http_problem(request: Request[Any, Any, Any], error: HTTPException) -> Response[Any]:
     """Litestar's own refusals, in our shape."""
     status = error.status_code
-    if status == 404:
+    if status in (404, 405):  # methods that a known path lacks are answered by `methods`
         content = WireReasons.NOT_FOUND.problem(f"there is nothing at {request.url.path}; see /docs")
-    elif status == 405:
-        content = WireReasons.METHOD_NOT_ALLOWED.problem(f"{request.method} is not known at {request.url.path}")
     elif status == 413:
         content = WireReasons.TOO_LARGE.problem("the body is larger than the server takes")
     elif status == 400:

@@ -19,6 +19,7 @@ from .rules import ChangeView, VersionsView
 from .rules_examples import RULES_EXAMPLES
 from .rules_handlers import RollbackBody
 from .runner import Runner
+from .veil import sees_rules
 from .wire import WireReasons
 
 IfMatch = Annotated[
@@ -87,9 +88,9 @@ def rules_routes(runner: Runner) -> list[HTTPRouteHandler]:
         | problems(Reasons.UNKNOWN_QUEUE),
         response_headers=_ETAG,
     )
-    async def get_versions(queue: QueueName) -> Response[Any]:
+    async def get_versions(queue: QueueName, request: Request[Any, Any, Any]) -> Response[Any]:
         """Who gave them, when, and what each changed."""
-        return response(await rules_handlers.get_versions(runner, queue))
+        return response(await rules_handlers.get_versions(runner, queue, whole=sees_rules(request.scope)))
 
     @post(
         "/v1/queues/{queue:str}/rollback",

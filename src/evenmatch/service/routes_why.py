@@ -15,7 +15,7 @@ from evenmatch.domain.ticket import FACT_MAX
 from . import wire
 from .documented import QueueName, TicketId, granted, problems, response
 from .forecasts import Asked, CoverageView, ForecastView, Gathered, view_of
-from .handlers import Answer, problem
+from .handlers import Answer, problem, turned_away
 from .mailbox import Unavailable
 from .runner import Runner
 from .views import Views
@@ -132,9 +132,9 @@ def why_routes(runner: Runner) -> list[HTTPRouteHandler]:
 
 async def forecast(runner: Runner, queue: str, asked: Asked) -> Answer:
     """GET /v1/queues/{queue}/forecast"""
-    if runner.full():
-        runner.metrics.refused_busy += 1
-        return problem(wire.STOPPING if runner.stopping else wire.BUSY)
+    busy = turned_away(runner)
+    if busy is not None:
+        return busy
 
     def look(views: Views, now_ms: int) -> tuple[Gathered, CoverageView] | Refusal:
         refusal = refused(views, queue, asked, now_ms)

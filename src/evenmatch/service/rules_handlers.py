@@ -11,6 +11,7 @@ from .access import Caller
 from .handlers import Answer, problem
 from .runner import Runner
 from .tasks import carry_out, look_up, refused_or
+from .veil import veiled_versions
 
 
 class RollbackBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -60,12 +61,13 @@ async def _change(
     return Answer(200, msgspec.json.encode({"change": view}), headers=(etag,))
 
 
-async def get_versions(runner: Runner, queue: str) -> Answer:
+async def get_versions(runner: Runner, queue: str, *, whole: bool) -> Answer:
     """GET /v1/queues/{queue}/versions"""
     view = await look_up(runner, lambda views, _: rules.versions(views, queue))
     if isinstance(view, Answer):
         return view
-    return Answer(200, msgspec.json.encode(view), headers=((b"etag", f'"{view.version}"'.encode()),))
+    shown = view if whole else veiled_versions(view)
+    return Answer(200, msgspec.json.encode(shown), headers=((b"etag", f'"{view.version}"'.encode()),))
 
 
 def _version(text: str | None) -> int | wire.Problem | None:

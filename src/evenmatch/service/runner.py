@@ -38,6 +38,7 @@ from evenmatch.storage.outbox import Letter
 from evenmatch.storage.protocol import Commit, Journal
 
 from . import messages
+from .chronicle import Chronicle
 from .clock import Clock
 from .directory import Directory
 from .forecasts import Forecasts
@@ -83,6 +84,8 @@ class Runner:
         """Hears, on the event loop, of requests for game servers that are durable now."""
         self.fatal: Callable[[str], None] = lambda _: None
         """Called from the engine thread when the journal belongs to another owner."""
+        self.chronicle: Chronicle | None = None
+        """Tells the log what happens, where there is one."""
         self._specs = tuple(specs)
         self._run_matcher = run_matcher
         self._clock = Clock()
@@ -183,6 +186,7 @@ class Runner:
         self.directory = Directory(self.journal)
         self.book = RatingBook(self.journal)
         self.metrics.predicted(self.book.predictions)
+        self.metrics.letters.known([*self.journal.letters("pending"), *self.journal.letters("dead")])
         self.forecasts.rebuild(state, self.journal)
         self.views = Views(self.engine, self.journal, self.directory, self.book)
         behind_ms = state.now_ms - self._clock.now_ms()
@@ -276,6 +280,7 @@ class Runner:
             )
         )
         self.metrics.committed(events, time.perf_counter() - started, self.engine.state)
+        self.metrics.letters.committed(letters or [])
         self.forecasts.committed(self.engine.state, events, now_ms)
         if entries is not None:
             self.metrics.predicted(self.book.predictions)
@@ -308,6 +313,8 @@ class Runner:
             for sequence, event in enumerate(group.events, first):
                 told += messages.live(self.views, event, sequence, self.listening)
         self._answer(group.answers(), told)
+        if self.chronicle is not None:
+            self.chronicle.committed(first, group.events)
         if group.letters and self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self.posted, group.letters)
         for event in group.events:

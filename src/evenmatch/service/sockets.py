@@ -38,6 +38,7 @@ Send = Callable[[Message], Awaitable[None]]
 _OUTBOX_MOST: Final = 256
 _HEARTBEAT_SHARE: Final = 4
 """Heartbeats are sent so many times within the shortest `heartbeat_s`."""
+_GREET_S: Final = 0.02
 _LOOK_S: Final = 1.0
 _INBOUND_MOST: Final = 32
 """Messages that a client may send over a socket on which it has nothing to say."""
@@ -95,6 +96,8 @@ class Hub:
         self.runner = runner
         self.by_ticket: dict[int, list[Subscriber]] = runner.listening
         self.open = 0
+        self._arrived: list[int] = []
+        """Tickets of lines that were opened just now; their first heartbeat goes out with others'."""
         runner.push = self.push
 
     def push(self, told: list[messages.Told]) -> None:
@@ -122,6 +125,17 @@ class Hub:
             tickets = numbers(list(self.by_ticket))
             if len(tickets) and not self.runner.full():
                 self.runner.put(CommandOrder(lambda _, tickets=tickets: cmd.Heartbeat(tickets), None, None))  # type: ignore[misc]
+
+    def _greet(self, ticket: int) -> None:
+        """The first heartbeat of a line: one command, and so one event, for all that come at about the same time."""
+        if not self._arrived:
+            asyncio.get_running_loop().call_later(_GREET_S, self._beat_for_arrived)
+        self._arrived.append(ticket)
+
+    def _beat_for_arrived(self) -> None:
+        still_here = [ticket for ticket in self._arrived if ticket in self.by_ticket]
+        tickets, self._arrived = numbers(still_here), []
+        self.runner.put(CommandOrder(lambda _: cmd.Heartbeat(tickets), None, None))
 
     def _shortest_s(self) -> float:
         queues = list(self.runner.engine.state.queues.values())
@@ -182,7 +196,7 @@ class Hub:
         if isinstance(past, Unavailable):
             await line.close(TRY_LATER, "the journal cannot be read")
             return
-        self.runner.put(CommandOrder(lambda _: cmd.Heartbeat(numbers([ticket])), None, None))
+        self._greet(ticket)
         told = past.last
         for message in past.told:
             await line.tell(message)

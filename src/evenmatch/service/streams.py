@@ -14,10 +14,10 @@ import contextlib
 from typing import Final
 from urllib.parse import parse_qs
 
-from evenmatch.domain.refusals import Reasons, Refusal
+from evenmatch.domain.refusals import Reasons
 
 from . import wire
-from .handlers import Answer, problem
+from .handlers import Answer, problem, unknown
 from .messages import Told
 from .sockets import (
     GOING_AWAY,
@@ -74,7 +74,7 @@ class Stream:
         if code == STORY_OVER:
             return Answer(204)
         if code == NO_SUCH_TICKET:
-            return problem(wire.problem_of(Refusal(Reasons.UNKNOWN_TICKET, f"no ticket is called {self._ticket!r}")))
+            return unknown(Reasons.UNKNOWN_TICKET, "ticket", self._ticket)
         if code == MALFORMED:
             return problem(WireReasons.MALFORMED.problem(f"{reason}; without `after` it is Last-Event-ID that counts"))
         if code == TOO_OLD:

@@ -8,16 +8,16 @@ from evenmatch.domain.refusals import Refusal
 
 from . import wire
 from .group import Group
-from .handlers import problem
+from .handlers import problem, turned_away
 from .mailbox import TaskOrder, Unavailable
 from .runner import Runner
 
 
 async def carry_out(runner: Runner, work: Callable[[Group], Any]) -> Any:
     """What `work` gives, once it is durable; an `Answer` where it is refused."""
-    if runner.full():
-        runner.metrics.refused_busy += 1
-        return problem(wire.STOPPING if runner.stopping else wire.BUSY)
+    busy = turned_away(runner)
+    if busy is not None:
+        return busy
     reply = runner.reply()
     runner.put(TaskOrder(work, reply))
     return refused_or(await reply)
@@ -25,9 +25,9 @@ async def carry_out(runner: Runner, work: Callable[[Group], Any]) -> Any:
 
 async def look_up(runner: Runner, ask: Callable[..., Any]) -> Any:
     """What committed state says; an `Answer` where it is refused."""
-    if runner.full():
-        runner.metrics.refused_busy += 1
-        return problem(wire.STOPPING if runner.stopping else wire.BUSY)
+    busy = turned_away(runner)
+    if busy is not None:
+        return busy
     return refused_or(await runner.ask(ask))
 
 

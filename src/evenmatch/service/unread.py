@@ -1,4 +1,4 @@
-"""Requests whose bodies Litestar leaves alone."""
+"""Bodies that Litestar leaves alone: which kind each path takes, for the documentation only."""
 
 from typing import Any, Final
 
@@ -11,7 +11,7 @@ from .bodies import BatchBody, BlocksBody, ModeBody, PlayerAnswerBody, TicketBod
 from .result_bodies import CorrectionBody, ResultBody, SeasonBody
 from .rules_handlers import RollbackBody
 
-_BODIES: Final[dict[str, Any]] = {
+BODIES: Final[dict[str, Any]] = {
     "tickets": TicketBody([]),
     "tickets:batch": BatchBody([]),
     "blocks": BlocksBody([]),
@@ -41,4 +41,4 @@ class Unread(Request[Any, Any, Any]):
             return TicketChange()
         if last == "result" and self.method == "PUT":
             return CorrectionBody()
-        return _BODIES.get(last, PlayerAnswerBody(""))
+        return BODIES.get(last, PlayerAnswerBody(""))

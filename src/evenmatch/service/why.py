@@ -32,7 +32,7 @@ from evenmatch.matchers.explaining import explain_wave
 from evenmatch.matchers.registry import build
 
 from . import wire
-from .handlers import Answer, problem
+from .handlers import Answer, problem, unknown
 from .mailbox import Unavailable
 from .runner import Runner
 from .views import TicketView, Views
@@ -166,7 +166,7 @@ class Why:
         """GET /v1/tickets/{id}/why"""
         number = number_of(TICKET_PREFIX, ticket)
         if number is None:
-            return problem(wire.problem_of(Refusal(Reasons.UNKNOWN_TICKET, f"no ticket is called {ticket!r}")))
+            return unknown(Reasons.UNKNOWN_TICKET, "ticket", ticket)
         if self.runner.full() or self._asked >= _ASKED_MOST:
             self.runner.metrics.refused_busy += 1
             return problem(wire.STOPPING if self.runner.stopping else wire.BUSY)

@@ -52,6 +52,7 @@ class WireReasons(Enum):
     RATING_NOT_YOURS = (403, "A player does not say its own rating")
     NOT_FOUND = (404, "There is nothing at this path")
     METHOD_NOT_ALLOWED = (405, "This path knows other methods")
+    BACKUP_UNDER_WAY = (409, "A backup is being made")
     TOO_OLD = (410, "What came right after this sequence is no longer kept")
     TOO_LARGE = (413, "The request is too large")
     BAD_PLAYER_ID = (422, "A player's id cannot be used")
@@ -60,6 +61,7 @@ class WireReasons(Enum):
     INTERNAL_ERROR = (500, "The server made a mistake")
     BUSY = (503, "The server has too much to do")
     JOURNAL_UNAVAILABLE = (503, "The journal cannot be written")
+    NO_BACKUP = (503, "The backup could not be made")
     STOPPING = (503, "The server is stopping")
 
     @property
@@ -147,12 +149,14 @@ def read_ticket(body: bytes) -> TicketBody | Problem:
         return malformed(error, body)
 
 
-def read(kind: type[Body], body: bytes) -> Body | Problem:
-    """A body of a kind that is not read often; an empty one counts as {}."""
+def read(
+    kind: type[Body], body: bytes, known: tuple[str, ...] = _KNOWN_FIELDS, *, empty: bytes = b"{}"
+) -> Body | Problem:
+    """A body of a kind that is not read often; `empty`: what an empty one counts as."""
     try:
-        return msgspec.json.decode(body or b"{}", type=kind)
+        return msgspec.json.decode(body or empty, type=kind)
     except _UNREADABLE as error:
-        return malformed(error, body)
+        return malformed(error, body, known)
 
 
 def read_player(body: bytes) -> str | Problem:

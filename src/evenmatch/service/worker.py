@@ -30,7 +30,7 @@ from evenmatch.domain.snapshot import Snapshot
 from evenmatch.matchers.registry import build
 from evenmatch.numerics import threads
 
-_COLUMNS: Final = ("ticket", "waited_ms", "misses", "returned", "group", "player_start", "player")
+_COLUMNS: Final = ("ticket", "waited_ms", "misses", "returned", "group", "player_start", "player", "reach")
 _ANSWER_BYTES: Final = 40
 """Room for the plan, a ticket."""
 _ALIGNED: Final = 64

@@ -12,10 +12,10 @@ A file that is not ours, is damaged, or was written by a newer evenmatch is refu
 import contextlib
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib import resources
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import Any, Final, TextIO, TypeVar
 
 import msgspec
 
@@ -31,10 +31,12 @@ from .memory import CHECKPOINTS_KEPT
 from .openings import OPENINGS_TABLE, Opening, read_openings, write_openings
 from .pieces import forget, joined, write
 from .protocol import Checkpoint, Commit
+from .recent import Part, Recent, split
 from .sqlite_ledger import SqliteLedger
 from .transactions import connect, fenced, owner, said_clearly, whole
 
 APPLICATION_ID: Final = 0x65766D31  # "evm1"
+T = TypeVar("T")
 
 
 def _crc(body: object) -> int:
@@ -49,7 +51,7 @@ class SqliteJournal:
         """`own=False`: work on a journal beside its owner, without taking it over (see `archive`)."""
         own = own and not read_only
         self.path = path
-        self._fence = 0
+        self._fence, self._recent = 0, Recent()
         self._lock: TextIO | None = None
         check_file(path, read_only=not own)
         with said_clearly(path):
@@ -86,6 +88,7 @@ class SqliteJournal:
         row = db.execute("SELECT last_sequence FROM commits ORDER BY first_sequence DESC LIMIT 1").fetchone()
         saved = db.execute("SELECT max(sequence) FROM checkpoints").fetchone()[0]
         self._last = whole(self.path, row[0] if row else (saved or 0))
+        self._recent.after = saved or 0
         self._fence = owner(self._db, self.path)
         if own:
             self._check_tail()
@@ -179,13 +182,15 @@ class SqliteJournal:
                 "   (SELECT max(first_sequence) FROM commits WHERE first_sequence <= ?), 0) ORDER BY first_sequence",
                 (after, after),
             )
-            for first, last, schema, crc, body in rows:
-                yield first, self._events(first, last, schema, crc, body)
+            for row in rows:
+                yield row[0], self._events(decode_events, *row)
 
-    def _events(self, first: int, last: int, schema: int, crc: int, body: bytes) -> list[Event]:
+    def _events(
+        self, decode: Callable[[bytes, int], list[T]], first: int, last: int, schema: int, crc: int, body: bytes
+    ) -> list[T]:
         if _crc(body) != crc:
             raise JournalDamaged(f"{self.path}: the commit at sequence {first} is not what was written (checksum)")
-        events = decode_events(body, whole(self.path, schema))
+        events = decode(body, whole(self.path, schema))
         if len(events) != whole(self.path, last) - first + 1:
             raise JournalDamaged(f"{self.path}: the commit at sequence {first} holds {len(events)} events")
         return events
@@ -203,6 +208,9 @@ class SqliteJournal:
 
     def event(self, sequence: int) -> Event | None:
         """One event, or None where it is not kept."""
+        return self._recent.event(sequence, self._commit_with)
+
+    def _commit_with(self, sequence: int) -> tuple[int, list[Part], int] | None:
         with said_clearly(self.path):
             row = self._db.execute(
                 "SELECT first_sequence, last_sequence, schema, crc, body FROM commits"
@@ -211,8 +219,7 @@ class SqliteJournal:
             ).fetchone()
         if row is None or whole(self.path, row[1]) < sequence:
             return None
-        events = self._events(*row)
-        return events[sequence - int(row[0])]
+        return int(row[0]), self._events(split, *row), len(row[4])
 
     def save_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Keep a saved state; older ones that nothing needs are dropped."""
@@ -226,6 +233,7 @@ class SqliteJournal:
         write(self.path, self._fence, sequence, pieces, lambda db, crc: self._enter(db, row, crc))
 
     def _enter(self, db: sqlite3.Connection, checkpoint: Checkpoint, crc: int) -> None:
+        self._recent.after = max(self._recent.after, checkpoint.sequence)
         # An archive beside us may move the journal's beginning at any other time.
         first = db.execute("SELECT min(first_sequence) FROM commits").fetchone()[0]
         base = (self._last + 1 if first is None else first) - 1
@@ -258,23 +266,16 @@ class SqliteJournal:
 
     def numbers_of(self, names: list[str]) -> dict[str, int]:
         """The numbers of those players that are known."""
-        with said_clearly(self.path):
-            return dict(
-                self._db.execute(
-                    "SELECT name, number FROM players WHERE name IN (SELECT value FROM json_each(?))",
-                    (msgspec.json.encode(names).decode(),),
-                )
-            )
+        return self._looked_up("SELECT name, number FROM players WHERE name", names)
 
     def names_of(self, players: list[int]) -> dict[int, str]:
         """The names of those players that have one."""
+        return self._looked_up("SELECT number, name FROM players WHERE number", players)
+
+    def _looked_up(self, sql: str, values: list[Any]) -> dict[Any, Any]:
+        given = msgspec.json.encode(values).decode()
         with said_clearly(self.path):
-            return dict(
-                self._db.execute(
-                    "SELECT number, name FROM players WHERE number IN (SELECT value FROM json_each(?))",
-                    (msgspec.json.encode(players).decode(),),
-                )
-            )
+            return dict(self._db.execute(f"{sql} IN (SELECT value FROM json_each(?))", (given,)))
 
     def last_player(self) -> int:
         """The highest player number given out, to erased players too."""

@@ -1,17 +1,13 @@
 """An independent auditor: what clients were told, held against what the journal says.
 
-It reads two things only: the clients' own log (`Log`), and the journal's rows, decoded. It shares no rule with the
-engine: it neither imports `core` nor asks the server, but keeps a plain account of its own, one ticket at a time, and
-writes down every way in which the two stories, or the story and the rules (I1-I11), do not fit.
+It reads two things only: the clients' own log (`Log`), and the journal's rows, decoded (`Book`). It shares no rule with
+the engine: it neither imports `core` nor asks the server, but keeps a plain account of its own, one ticket at a time,
+and writes down every way in which the two stories, or the story and the rules (I1-I11), do not fit.
 
-I8 (replay) is what `evenmatch journal verify` proves, and I10 (reasons) is not in the journal: the tests ask for both.
+I8 (replay) is what `evenmatch journal verify` proves. I10 (reasons) is not in the journal: clients ask for them.
 """
 
-import sqlite3
 from collections import Counter
-from contextlib import closing
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from evenmatch.domain import backfill_events as bev
@@ -19,139 +15,13 @@ from evenmatch.domain import events as ev
 from evenmatch.domain.events import Event
 from evenmatch.domain.queue import QueueSpec
 from evenmatch.domain.ticket import Cause
-from evenmatch.storage.codec import decode_events
 
-# -- what clients saw --------------------------------------------------------------------------------------------------
+from .book import LIVE, Book, Proposal, Row, Ticket, read_book
+from .comparing import compare
+from .late import hear_of_backfill
+from .log import Joined, Log, Seen, Told
 
-
-@dataclass(frozen=True)
-class Joined:
-    """A join that was acknowledged."""
-
-    key: str
-    ticket: int
-    queue: str
-    players: tuple[str, ...]
-    joined_ms: int
-
-
-@dataclass(frozen=True)
-class Seen:
-    """A ticket as GET showed it."""
-
-    ticket: int
-    status: str
-    waited_ms: int
-    misses: int
-    proposal: int | None = None
-    match: int | None = None
-
-
-@dataclass(frozen=True)
-class Told:
-    """A message over a WebSocket."""
-
-    ticket: int
-    sequence: int
-    type: str
-
-
-@dataclass
-class Log:
-    """Everything that clients know for certain. Only appended to, so threads may share it."""
-
-    attempted: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """key -> players, of every join that was sent and not refused, whether or not an answer came."""
-    joined: list[Joined] = field(default_factory=list)
-    seen: list[Seen] = field(default_factory=list)
-    told: list[Told] = field(default_factory=list)
-    stories: dict[int, list[Told]] = field(default_factory=dict)
-    """ticket -> all its messages, where a client followed it to the end over however many connections."""
-    accepted: list[tuple[int, str]] = field(default_factory=list)
-    """proposal, player"""
-    declined: list[tuple[int, str]] = field(default_factory=list)
-    left: list[int] = field(default_factory=list)
-
-
-# -- what the journal says ---------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Row:
-    """One commit."""
-
-    first: int
-    last: int
-    fence: int
-    events: list[Event]
-
-
-@dataclass(frozen=True)
-class Book:
-    """A journal from its beginning."""
-
-    rows: list[Row]
-    names: dict[int, str]
-
-
-def read_book(path: Path) -> Book:
-    """The journal in a file, by SQL and the codec alone."""
-    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as db:
-        rows = db.execute(
-            "SELECT first_sequence, last_sequence, fence, schema, body FROM commits ORDER BY 1"
-        ).fetchall()
-        names = dict(db.execute("SELECT number, name FROM players").fetchall())
-    return Book(
-        [Row(first, last, fence, decode_events(body, schema)) for first, last, fence, schema, body in rows], names
-    )
-
-
-# -- the account -------------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Ticket:
-    """A ticket as the auditor's own account has it."""
-
-    number: int
-    queue: str
-    players: tuple[int, ...]
-    group: str
-    joined_ms: int
-    last: int
-    """The sequence of the last event of its story."""
-    woke: int
-    since_ms: int
-    status: str = "waiting"
-    cause: str = ""
-    proposal: int | None = None
-    matches: int = 0
-    waited_ms: int = 0
-    running: bool = True
-    """Its clock runs."""
-    misses: int = 0
-    forgotten: bool = False
-    story: list[tuple[int, str]] = field(default_factory=list)
-    when_proposed: dict[int, tuple[int, int]] = field(default_factory=dict)
-    """proposal -> waited_ms and misses it came with"""
-
-
-@dataclass
-class Proposal:
-    """A proposal or match."""
-
-    number: int
-    queue: str
-    tickets: tuple[int, ...]
-    standing: str
-    accepted: set[int] = field(default_factory=set)
-    decliner: int | None = None
-    left: set[int] = field(default_factory=set)
-    joins: int = 0
-    """The match that it invites to; 0 = it is no invitation."""
-
-
-LIVE = ("waiting", "proposed")
+__all__ = ["Audit", "Book", "Joined", "Log", "Row", "Seen", "Told", "audit", "number", "read_book"]
 
 
 class Audit:
@@ -168,6 +38,9 @@ class Audit:
         self.sequence = 0
         self.now_ms = 0
         self.names: dict[int, str] = {}
+        self.running: dict[str, dict[int, Ticket]] = {}
+        """queue -> tickets whose clock runs"""
+        self.results: dict[int, list[int]] = {}
 
     def fault(self, what: str) -> None:
         self.faults.append(f"at {self.sequence}: {what}")
@@ -223,14 +96,13 @@ class Audit:
                     if proposal is not None:
                         proposal.standing = "over"
                         self._release(proposal)
-            case bev.BackfillAsked():
-                self._asked(event)
-            case bev.PlacesOffered():
-                self._offered(event)
-            case bev.MatchFilled():
-                self._filled(event)
-            case bev.BackfillClosed():
-                self._inside(event.ticket.tolist(), event.previous.tolist(), event.queue, "unfilled")
+            case bev.BackfillAsked() | bev.PlacesOffered() | bev.MatchFilled() | bev.BackfillClosed():
+                hear_of_backfill(self, event)
+            case ev.ResultReported():
+                if event.match in self.results:
+                    self.fault(f"match {event.match} has a second result")
+                self._proposal(event.match, event.queue, "running", "over")
+                self.results[event.match] = (event.rank + 1).tolist()
             case ev.Forgotten():
                 for number in event.ticket.tolist():
                     ticket = self._find(number, event.queue, "matched", "cancelled", "expired")
@@ -284,6 +156,7 @@ class Audit:
             ticket = Ticket(number, event.queue, party, group, at_ms, self.sequence, self.sequence, at_ms)
             ticket.story.append((self.sequence, "queued"))
             self.tickets[number] = ticket
+            self.running.setdefault(event.queue, {})[number] = ticket
             for player in party:
                 others = self.live.setdefault(player, set())
                 if any(self.tickets[other].queue == event.queue for other in others - {number}):
@@ -298,8 +171,8 @@ class Audit:
         seated = set(event.roster[event.roster >= 0].tolist())
         if len(seated) != int((event.roster >= 0).sum()):
             self.fault(f"I1: a ticket is seated twice in wave {event.wave}")
-        for other in self.tickets.values():
-            if other.queue == event.queue and other.running and other.number not in seated:
+        for other in self.running.get(event.queue, {}).values():
+            if other.number not in seated:
                 other.misses += other.woke <= event.snapshot_sequence
         for place, roster in enumerate(event.roster.tolist()):
             number = event.first_proposal + place
@@ -409,73 +282,6 @@ class Audit:
         for proposal in proposals:
             self._release(proposal)
 
-    def _inside(self, tickets: list[int], previous: list[int], queue: str, word: str) -> None:
-        """Those in a match hear of something."""
-        for number, before in zip(tickets, previous, strict=True):
-            ticket = self._touched(number, before, queue, "matched")
-            if ticket is not None:
-                ticket.story.append((self.sequence, word))
-
-    def _asked(self, event: bev.BackfillAsked) -> None:
-        match = self._proposal(event.match, event.queue, "running")
-        self._inside(event.ticket.tolist(), event.previous.tolist(), event.queue, "backfill")
-        for player in event.instead_of[event.instead_of > 0].tolist():
-            if match is None or self.claims.pop(player, None) != match.number:
-                self.fault(f"I11: player {player} left match {event.match} without being in it")
-                continue
-            match.left.add(player)
-            for number in self.live.get(player, ()):
-                self._set_clock(self.tickets[number])
-
-    def _offered(self, event: bev.PlacesOffered) -> None:
-        columns = (event.ticket, event.previous, event.match)
-        for row, (number, previous, to) in enumerate(zip(*(column.tolist() for column in columns), strict=True)):
-            match, ticket = (
-                self._proposal(to, event.queue, "running"),
-                self._touched(number, previous, event.queue, "waiting"),
-            )
-            if event.first_proposal + row != len(self.proposals) + 1:
-                self.fault(f"I1: invitation {event.first_proposal + row} after {len(self.proposals)} proposals")
-            invitation = Proposal(event.first_proposal + row, event.queue, (number,), "open", joins=to)
-            self.proposals[invitation.number] = invitation
-            if ticket is None or match is None:
-                continue
-            self._may_join(ticket, match, 0)
-            self._stop_clock(ticket)
-            ticket.status, ticket.proposal = "proposed", invitation.number
-            ticket.when_proposed[invitation.number] = (ticket.waited_ms, ticket.misses)
-            ticket.story.append((self.sequence, "proposed"))
-            self._claim(invitation)
-
-    def _may_join(self, ticket: Ticket, match: Proposal, claimed_by: int) -> None:
-        if ticket.group != self.tickets[match.tickets[0]].group:
-            self.fault(f"I5: ticket {ticket.number} joins match {match.number}, which require_equal keeps apart")
-        for player in ticket.players:
-            if self.claims.get(player, 0) != claimed_by or player in match.left:
-                self.fault(f"I11: player {player} joins match {match.number} from {self.claims.get(player)}")
-
-    def _filled(self, event: bev.MatchFilled) -> None:
-        match = self._proposal(event.match, event.queue, "running")
-        self._inside(event.inside.tolist(), event.inside_previous.tolist(), event.queue, "filled")
-        status = "proposed" if event.proposal else "waiting"
-        ticket = self._touched(event.ticket, event.previous, event.queue, status)
-        if match is None or ticket is None:
-            return
-        if event.proposal:
-            invitation = self._proposal(event.proposal, event.queue, "open")
-            if invitation is None or invitation.joins != match.number or invitation.accepted != set(ticket.players):
-                self.fault(f"ticket {ticket.number} joins match {match.number} without having accepted")
-            else:
-                invitation.standing = "joined"
-        self._may_join(ticket, match, event.proposal)
-        self._stop_clock(ticket)
-        ticket.proposal = match.number
-        self._match(ticket)
-        match.tickets = (*match.tickets, ticket.number)
-        for player in ticket.players:
-            self.claims[player] = match.number
-        self._set_clocks(match)
-
     def _end(self, ticket: Ticket, status: str, cause: str) -> None:
         self._stop_clock(ticket)
         ticket.status, ticket.cause = status, cause
@@ -507,86 +313,15 @@ class Audit:
         runs = ticket.status == "waiting" and not any(player in self.claims for player in ticket.players)
         if runs and not ticket.running:
             ticket.running, ticket.since_ms, ticket.woke = True, self.now_ms, self.sequence
+            self.running[ticket.queue][ticket.number] = ticket
         elif not runs:
             self._stop_clock(ticket)
 
     def _stop_clock(self, ticket: Ticket) -> None:
         if ticket.running:
             ticket.running = False
+            del self.running[ticket.queue][ticket.number]
             ticket.waited_ms += self.now_ms - ticket.since_ms
-
-    # -- the journal against what clients know
-
-    def hold_against(self, log: Log) -> None:
-        """Compare the account with what clients were told."""
-        self._joins(log)
-        for told in log.told:
-            ticket = self.tickets.get(told.ticket)
-            if ticket is None or (told.sequence, told.type) not in ticket.story:
-                self.fault(f"I7: {told} was told, but is not in the journal")
-        for number, heard in log.stories.items():
-            story = self.tickets[number].story if number in self.tickets else []
-            if [(told.sequence, told.type) for told in heard] != story:
-                self.fault(f"I7: the owner of ticket {number} heard {heard}, but its story is {story}")
-        self._sights(log)
-        by_name = {name: number for number, name in self.names.items()}
-        for number, name in log.accepted:
-            proposal = self.proposals.get(number)
-            if proposal is None or by_name.get(name) not in proposal.accepted:
-                self.fault(f"I7: {name} was told that proposal {number} is accepted, but it is not in the journal")
-        for number, name in log.declined:
-            proposal = self.proposals.get(number)
-            if proposal is None or proposal.decliner is None:
-                self.fault(f"I7: {name} was told that proposal {number} is declined, but it is not in the journal")
-            elif by_name.get(name) not in self.tickets[proposal.decliner].players:
-                self.fault(f"I6: {name} declined proposal {number}, but ticket {proposal.decliner} is blamed")
-        for number in log.left:
-            left = self.tickets.get(number)
-            if left is None or (left.status, left.cause) not in (("cancelled", "left"), ("cancelled", "declined")):
-                self.fault(f"I4: ticket {number} was told that it left, but it did not")
-
-    def _joins(self, log: Log) -> None:
-        of_key: dict[str, Joined] = {}
-        for joined in log.joined:
-            ticket = self.tickets.get(joined.ticket)
-            first = of_key.setdefault(joined.key, joined)
-            if first != joined:
-                self.fault(f"the key {joined.key} was answered with {first} and with {joined}")
-            if ticket is None:
-                self.fault(f"I4: {joined} was acknowledged, but is not in the journal")
-                continue
-            names = tuple(self.names.get(player, "?") for player in ticket.players)
-            if (ticket.queue, names, ticket.joined_ms) != (joined.queue, joined.players, joined.joined_ms):
-                self.fault(f"I7: {joined} was acknowledged, but the journal has {ticket}")
-        if len({joined.ticket for joined in of_key.values()}) != len(of_key):
-            self.fault("I4: two keys were answered with the same ticket")
-        sent = Counter(player for players in log.attempted.values() for player in players)
-        known = Counter(player for joined in of_key.values() for player in joined.players)
-        entered = Counter(self.names.get(p, "?") for ticket in self.tickets.values() for p in ticket.players)
-        for player in entered.keys() | known.keys():
-            if not known[player] <= entered[player] <= sent[player]:
-                self.fault(
-                    f"I4: {player} joined {entered[player]} times; {sent[player]} tries, {known[player]} acknowledged"
-                )
-
-    def _sights(self, log: Log) -> None:
-        last: dict[int, Seen] = {}
-        for seen in log.seen:
-            ticket, before = self.tickets.get(seen.ticket), last.get(seen.ticket)
-            if ticket is None:
-                self.fault(f"I7: {seen} was shown, but is not in the journal")
-                continue
-            if before is not None and (seen.waited_ms < before.waited_ms or seen.misses < before.misses):
-                self.fault(f"I6: {seen} after {before}: wait or misses were lost")
-            last[seen.ticket] = seen
-            if seen.proposal is not None and ticket.when_proposed.get(seen.proposal) != (seen.waited_ms, seen.misses):
-                kept = ticket.when_proposed.get(seen.proposal)
-                self.fault(f"I6: {seen}, but by the journal it waited and missed {kept}")
-            ended = seen.status not in LIVE
-            if ended and (seen.status, seen.waited_ms, seen.misses) != (ticket.status, ticket.waited_ms, ticket.misses):
-                self.fault(f"I7: {seen}, but the journal has {ticket}")
-            if seen.match is not None and (seen.match != ticket.proposal or ticket.matches != 1):
-                self.fault(f"I1: {seen}, but the journal has {ticket}")
 
     def counts(self) -> dict[str, int]:
         """How many tickets there are of each status: together, all that joined (I4)."""
@@ -597,7 +332,7 @@ def audit(book: Book, log: Log) -> Audit:
     """Everything that is wrong with a journal, by itself and in the light of what clients know."""
     found = Audit()
     found.read(book)
-    found.hold_against(log)
+    compare(found, log)
     return found
 
 
