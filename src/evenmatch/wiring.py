@@ -21,12 +21,13 @@ from evenmatch.domain.queue import QueueSpec
 from evenmatch.errors import ConfigError, EvenmatchError
 from evenmatch.numerics import threads
 from evenmatch.open_files import raise_limit
-from evenmatch.service.access import Gate, is_loopback
+from evenmatch.service.access import Gate
 from evenmatch.service.app import App
 from evenmatch.service.chronicle import Chronicle
 from evenmatch.service.deliveries import secret_of
 from evenmatch.service.keys import KeyRing, keys_path
 from evenmatch.service.log_lines import Form, Lines, log_to
+from evenmatch.service.loopback import is_loopback
 from evenmatch.service.matching import MatcherRoom
 from evenmatch.service.posting import NotAnswered
 from evenmatch.service.runner import Runner

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from evenmatch.core.hashing import recomputed_sums, state_hash
+from evenmatch.core.places import Filling, Place
 from evenmatch.core.state import CALLED_OFF, OPEN, OVER, RUNNING, STARTING, QueueState, State
+from evenmatch.domain import backfill_events as bev
 from evenmatch.domain import events as ev
 from evenmatch.domain.queue import QueueSpec
 from evenmatch.domain.ticket import Status
@@ -69,23 +71,65 @@ def _check_queue(
         tickets, teams = queue.roster(slot)
         players: Counter[int] = Counter()
         pending = 0
+        filling = queue.fillings.by_match.get(number)
+        late = [ticket for ticket, _, _ in filling.joined] if filling else []
+        left = [player for player, _, _ in filling.left] if filling else []
         for ticket, team in zip(tickets.tolist(), teams.tolist(), strict=True):
             seated[ticket] += 1
             assert t.proposal[rows[ticket]] == number
             assert t.status[rows[ticket]] == (Status.PROPOSED if standing in (OPEN, STARTING) else Status.MATCHED)
-            players[team] += int(t.size[rows[ticket]])
+            players[team] += 0 if ticket in late else int(t.size[rows[ticket]])
             party = queue.player_rows(np.array([rows[ticket]]))
             pending += int((queue.players.accepted[party] == 0).sum())
             if standing in (OPEN, STARTING, RUNNING):
                 for player in _players(queue, rows[ticket]):
-                    assert player not in claims, "I11: a player is in two proposals or matches"
-                    claims[player] = number
+                    if player not in left:
+                        assert player not in claims, "I11: a player is in two proposals or matches"
+                        claims[player] = number
         assert len(set(players.values())) == 1, "I5: the teams are not of one size"
         assert standing != OPEN or p.pending[slot] == pending
+        if filling is not None:
+            _check_filling(state_places(filling), players, late, left, tickets.tolist(), teams.tolist(), queue, rows)
     assert not seated or max(seated.values()) == 1, "I1: a ticket is in two proposals"
     for ticket, slot in rows.items():
         if t.status[slot] in (Status.PROPOSED, Status.MATCHED):
             assert seated[ticket] == 1, "I1: a ticket is in a proposal that there is not"
+
+
+def state_places(filling: Filling) -> list[Place]:
+    """The places of a match; each has one number, one standing and, if filled, one player."""
+    numbers = [place.number for place in filling.places]
+    assert len(set(numbers)) == len(numbers)
+    assert max(numbers, default=0) < filling.next_place
+    taken = [place.player for place in filling.places if place.player]
+    assert len(set(taken)) == len(taken), "a player fills two places"
+    return list(filling.places)
+
+
+def _check_filling(
+    places: list[Place],
+    sizes: Counter[int],
+    late: list[int],
+    left: list[int],
+    tickets: list[int],
+    teams: list[int],
+    queue: QueueState,
+    rows: dict[int, int],
+) -> None:
+    """No team has more players and open places than it was made with, and every place is filled at most once."""
+    there: Counter[int] = Counter()
+    for ticket, team in zip(tickets, teams, strict=True):
+        there[team] += sum(player not in left for player in _players(queue, rows[ticket]))
+    for team, size in sizes.items():
+        wanted = sum(place.team == team and not place.player for place in places)
+        assert there[team] + wanted <= size, "I5: a team has more places than it was made with"
+    came = [player for ticket in late for player in _players(queue, rows[ticket])]
+    assert sorted(place.player for place in places if place.player) == sorted(came)
+    for place in places:
+        if place.invited:
+            assert queue.tickets.status[rows[place.ticket]] == Status.PROPOSED
+            assert queue.tickets.proposal[rows[place.ticket]] == place.proposal
+            assert place.proposal in queue.fillings.invited
 
 
 @dataclass
@@ -110,6 +154,10 @@ class Story:
     claims: dict[int, int] = field(default_factory=dict)
     matched: Counter[int] = field(default_factory=Counter)
     forgotten: set[int] = field(default_factory=set)
+    invited: dict[int, int] = field(default_factory=dict)
+    """Invitation -> match."""
+    left: dict[int, set[int]] = field(default_factory=dict)
+    """Match -> who left it."""
     sequence: int = 0
 
     def hear(self, event: ev.Event) -> None:
@@ -147,6 +195,14 @@ class Story:
             case ev.MatchesEnded():
                 for proposal in event.proposal.tolist():
                     self._release(proposal)
+            case bev.BackfillAsked():
+                self._asked(event)
+            case bev.PlacesOffered():
+                self._offered(event)
+            case bev.MatchFilled():
+                self._filled(event)
+            case bev.BackfillClosed():
+                self._follow(event.ticket.tolist(), event.previous.tolist())
             case ev.Forgotten():
                 for number in event.ticket.tolist():
                     assert self.tickets[number].status in ("gone", "matched"), "I4: a live ticket was forgotten"
@@ -196,6 +252,45 @@ class Story:
             if not event.deadline_ms and not event.confirm_ms:
                 self._match(number, runs=event.ends_ms > 0)
 
+    def _asked(self, event: bev.BackfillAsked) -> None:
+        self._follow(event.ticket.tolist(), event.previous.tolist())
+        for player in event.instead_of[event.instead_of > 0].tolist():
+            assert self.claims.pop(player) == event.match, "I11: somebody left a match who was not in it"
+            self.left.setdefault(event.match, set()).add(player)
+
+    def _offered(self, event: bev.PlacesOffered) -> None:
+        told = self._follow(event.ticket.tolist(), event.previous.tolist())
+        for row, (number, ticket) in enumerate(zip(event.ticket.tolist(), told, strict=True)):
+            proposal, match = event.first_proposal + row, int(event.match[row])
+            self._into(ticket, match)
+            ticket.status, ticket.proposal = "proposed", proposal
+            self.rosters[proposal] = [number]
+            self.invited[proposal] = match
+            for player in ticket.players:
+                assert player not in self.claims, "I11: a player was invited twice"
+                self.claims[player] = proposal
+
+    def _into(self, ticket: _Told, match: int) -> None:
+        assert ticket.status == "waiting", "I1: a ticket was invited that did not wait"
+        assert ticket.group == self.tickets[self.rosters[match][0]].group, "I5: a match mixes groups"
+        assert not self.left.get(match, set()) & set(ticket.players), "who left comes back"
+
+    def _filled(self, event: bev.MatchFilled) -> None:
+        self._follow(event.inside.tolist(), event.inside_previous.tolist())
+        (ticket,) = self._follow([event.ticket], [event.previous])
+        if event.proposal:
+            assert self.invited.pop(event.proposal) == event.match
+            assert ticket.status == "proposed"
+        else:
+            self._into(ticket, event.match)
+        for player in ticket.players:
+            assert self.claims.get(player, 0) == event.proposal, "I11: a player joined a match from elsewhere"
+            self.claims[player] = event.match
+        self.rosters[event.match].append(event.ticket)
+        ticket.status = "matched"
+        self.matched[event.ticket] += 1
+        assert self.matched[event.ticket] == 1, "I1: a ticket was matched twice"
+
     def _match(self, proposal: int, *, runs: bool) -> None:
         for number in self.rosters[proposal]:
             assert self.tickets[number].status == "proposed"
@@ -223,7 +318,8 @@ class Story:
     def _release(self, proposal: int) -> None:
         for number in self.rosters[proposal]:
             for player in self.tickets[number].players:
-                assert self.claims.pop(player) == proposal
+                if player not in self.left.get(proposal, ()):
+                    assert self.claims.pop(player) == proposal
 
     def _count(self) -> None:
         count = Counter(ticket.status for ticket in self.tickets.values())

@@ -11,6 +11,9 @@ from evenmatch.domain.queue import QueueSpec, milliseconds
 from evenmatch.domain.refusals import Reasons
 from evenmatch.domain.ticket import TicketRequest
 
+from . import model_places as places
+from .model_places import Place
+
 BUSY = ("open", "starting", "running")
 DAY_MS = 24 * 3600 * 1000
 
@@ -37,6 +40,8 @@ class Ticket:
     finished_ms: int = 0
     lost: bool = False
     avoid: tuple[int, ...] = ()
+    ratings: tuple[float, ...] = ()
+    will: bool | None = None
 
     @property
     def live(self) -> bool:
@@ -58,6 +63,14 @@ class Proposal:
     age_ms: int = 0
     """Since it was made, or became a match; without downtime."""
     over_ms: int = 0
+    team_of: dict[int, int] = field(default_factory=dict)
+    """Ticket -> team."""
+    joins: int = 0
+    """The match that it invites to; 0 = it is no invitation."""
+    places: list[Place] = field(default_factory=list)
+    left: set[int] = field(default_factory=set)
+    late: list[int] = field(default_factory=list)
+    """Tickets that came late."""
 
 
 @dataclass
@@ -96,7 +109,11 @@ class Model:
 
     def claim(self, player: int) -> int | None:
         """The open proposal or running match that has the player (I11)."""
-        claims = [p.number for p in self.proposals.values() if p.standing in BUSY and player in p.players]
+        claims = [
+            p.number
+            for p in self.proposals.values()
+            if p.standing in BUSY and player in p.players and player not in p.left
+        ]
         assert len(claims) <= 1, f"I11: player {player} is in {claims}"
         return claims[0] if claims else None
 
@@ -163,6 +180,8 @@ class Model:
         for proposal in self.proposals.values():
             if proposal.standing in BUSY and not downtime:
                 proposal.age_ms += passed
+            for place in proposal.places:
+                place.age_ms += 0 if downtime else passed
 
     def due(self, now_ms: int) -> tuple[dict[int, str], list[int], list[int], list[int]]:
         """What a tick must end: tickets (and why), ready checks, matches that did not start, matches."""
@@ -186,11 +205,12 @@ class Model:
     def tick(self, now_ms: int) -> None:
         """End what is due, and forget what ended a while ago."""
         gone, lapsed, unstarted, ended = self.due(now_ms)
+        stale = places.late_places(self, now_ms)
         before = now_ms - self.keep_ms
         old = [
             t.number for t in self.tickets.values() if t.status in ("cancelled", "expired") and t.finished_ms <= before
         ]
-        done = ("over", "failed", "cancelled")
+        done = ("over", "failed", "cancelled", "joined")
         over = [p for p in self.proposals.values() if p.standing in done and p.over_ms <= before]
         for number in gone:
             self.finish(self.tickets[number], "expired", gone[number], now_ms)
@@ -205,12 +225,14 @@ class Model:
         for number in unstarted:
             self.fail(self.proposals[number], [], "not_confirmed", now_ms)
         for number in ended:
-            self.proposals[number].standing = "over"
+            self.end(number, now_ms)
+        for number, place in stale:
+            self.proposals[number].places = [one for one in self.proposals[number].places if one is not place]
         for number in old:
             del self.tickets[number]
         for proposal in over:
             del self.proposals[proposal.number]
-            if proposal.standing != "failed":
+            if proposal.standing not in ("failed", "joined"):
                 for number in proposal.tickets:
                     del self.tickets[number]
         self.keys = {key: known for key, known in self.keys.items() if known[2] > now_ms - DAY_MS}
@@ -249,7 +271,10 @@ class Model:
         number = self.next_ticket
         self.next_ticket += 1
         stay_ms = milliseconds(spec.ticket.expires_s)
-        self.tickets[number] = Ticket(number, queue, players, group, now_ms, stay_ms, avoid=request.avoid)
+        ratings = tuple(member.rating for member in request.members)
+        self.tickets[number] = Ticket(
+            number, queue, players, group, now_ms, stay_ms, avoid=request.avoid, ratings=ratings, will=request.backfill
+        )
         if request.key:
             self.keys[request.key] = (number, request.fingerprint, now_ms)
         return number
@@ -299,6 +324,7 @@ class Model:
         if any(name not in request.attributes for name in required):
             return Reasons.MISSING_ATTRIBUTE
         ticket.group = tuple((name, request.attributes[name]) for name in sorted(required))
+        ticket.ratings = tuple(member.rating for member in request.members)
         return None
 
     def cancel(self, number: int, now_ms: int) -> Reasons | None:
@@ -372,9 +398,15 @@ class Model:
         here = all(number in self.tickets and self.matchable(self.tickets[number]) for number in roster)
         if not here or self.queues[queue].flying_format != self.queues[queue].spec.format:
             return False
+        if len({self.tickets[number].group for number in roster}) > 1:
+            return False
         parties = [self.tickets[number].players for number in roster]
-        return not any(
-            self.blocks.get(player, set()) & set(other) for one in parties for player in one for other in parties
+        return not any(  # within a party blocks do not matter
+            self.blocks.get(player, set()) & set(other)
+            for one in parties
+            for player in one
+            for other in parties
+            if other is not one
         )
 
     def propose(self, queue: str, rosters: list[list[int]], now_ms: int, *, reads_misses: bool) -> list[list[int]]:
@@ -427,6 +459,7 @@ class Model:
             self.fail(proposal, [], "operator", now_ms)
             return None
         if proposal is not None and proposal.standing == "running":
+            places.close(self, number, now_ms)
             proposal.standing = "cancelled"
             return None
         return Reasons.MATCH_OVER if 0 < number < self.next_proposal else Reasons.UNKNOWN_MATCH
@@ -445,6 +478,8 @@ class Model:
     def fail(self, proposal: Proposal, blamed: list[int], cause: str, now_ms: int) -> None:
         """A ready check ends without a match."""
         proposal.standing, proposal.over_ms = "failed", now_ms
+        if proposal.joins:
+            places.reopen(self, proposal)
         for number in proposal.tickets:
             ticket = self.tickets[number]
             ticket.proposal = None
@@ -457,6 +492,8 @@ class Model:
         proposal = self.proposals.get(number)
         if proposal is None:
             return Reasons.PROPOSAL_OVER if 0 < number < self.next_proposal else Reasons.UNKNOWN_PROPOSAL
+        if proposal.standing == "joined":
+            return Reasons.ALREADY_MATCHED
         if proposal.standing == "failed":
             return Reasons.PROPOSAL_OVER
         return proposal if player in proposal.players else Reasons.NOT_A_MEMBER
@@ -472,7 +509,12 @@ class Model:
             return Reasons.PROPOSAL_OVER
         proposal.accepted.add(player)
         if len(proposal.accepted) == len(proposal.players):
-            self.start_match(proposal, now_ms)
+            if proposal.joins:
+                proposal.standing, proposal.over_ms = "joined", now_ms
+                (ticket,) = proposal.tickets
+                places.join(self, self.proposals[proposal.joins], proposal.team_of[ticket], ticket, now_ms)
+            else:
+                self.start_match(proposal, now_ms)
         return None
 
     def decline(self, number: int, player: int, now_ms: int) -> Reasons | None:
@@ -487,10 +529,11 @@ class Model:
         self.blame(proposal.queue, player, "declined", now_ms)
         return None
 
-    def end(self, number: int) -> Reasons | None:
-        """A match is reported over."""
+    def end(self, number: int, now_ms: int) -> Reasons | None:
+        """A match is over."""
         proposal = self.proposals.get(number)
         if proposal is not None and proposal.standing == "running":
+            places.close(self, number, now_ms)
             proposal.standing = "over"
             return None
         return Reasons.MATCH_OVER if 0 < number < self.next_proposal else Reasons.UNKNOWN_MATCH

@@ -136,3 +136,16 @@ def test_a_cooldown_needs_a_ready_check() -> None:
     broken = rule_broken(QueueSpec("x", cooldown=SPEC))
     assert broken is not None
     assert broken[0] == "cooldown"
+
+
+def test_an_offence_at_the_moment_the_last_one_is_forgiven_still_counts() -> None:
+    stage = Stage(RANKED)
+    fail_once(stage, 1, 2)
+    first_ms = stage.now_ms
+    stage.now_ms = first_ms + 300_000 - 5_000 - 1_000
+    stage.join("ranked", 1)
+    stage.join("ranked", 2)
+    stage.wave("ranked")
+    stage.tick(5_000)  # the ready check lapses, and the decline is forgiven, in one tick
+    assert stage.now_ms == first_ms + 300_000
+    assert away_s(stage, 1) == 60

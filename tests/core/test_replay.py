@@ -13,6 +13,7 @@ from evenmatch.core.checkpoint import dump, load
 from evenmatch.core.evolve import evolve
 from evenmatch.core.hashing import recomputed_sums, state_hash
 from evenmatch.core.state import State
+from evenmatch.domain import backfill_events as bev
 from evenmatch.domain import events as ev
 from evenmatch.domain.table import Choice, Table
 from evenmatch.recovery import checkpoint_of, recover, replay, restore
@@ -131,6 +132,7 @@ _UNTOLD = {
     "previous",
     "blamed_previous",
     "returned_previous",
+    "inside_previous",
     "player",  # of an answer: see below
     "more",  # where nobody misses the wave it makes no difference
     "lifted",  # of a cool-down: only how it came to its end
@@ -172,6 +174,8 @@ def test_any_change_of_any_event_changes_the_hash(moves: list[Move]) -> None:
             without_proposals = isinstance(event, ev.WaveFinished) and not len(event.roster)
             if isinstance(event, _OF_THE_LEDGER) and name != "at_ms":
                 continue
+            if isinstance(event, bev.BackfillClosed) and name == "cause":  # only how the places came to their end
+                continue
             unasked = name == "confirm_ms" and bool(getattr(event, "deadline_ms", 0))  # a ready check comes before it
             if name in _UNTOLD or empty or unasked or (without_proposals and name in _OF_PROPOSALS):
                 continue
@@ -210,6 +214,9 @@ def _reversed_slots(content: dict[str, Any]) -> dict[str, Any]:
         tickets["start"] = np.array([place.get(int(s), 0) for s in tickets["start"]], np.int64)
         queue["free_players"] = {
             size: np.array([place[int(s)] for s in starts], np.int64) for size, starts in queue["free_players"].items()
+        }
+        queue["traits"] = {
+            name: [[place[row], *noted] for row, *noted in kept] for name, kept in queue["traits"].items()
         }
         queue["players"] = {name: column[order] for name, column in players.items()}
         queue["tickets"] = {name: column[::-1] for name, column in tickets.items()}

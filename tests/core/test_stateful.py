@@ -20,14 +20,17 @@ from hypothesis.stateful import (
 from evenmatch.core.engine import Engine, Step
 from evenmatch.core.hashing import state_hash
 from evenmatch.core.records import ticket_record
+from evenmatch.domain import backfill_events as bev
 from evenmatch.domain import commands as cmd
 from evenmatch.domain import events as ev
+from evenmatch.domain.backfill import BackfillSpec
 from evenmatch.domain.effects import RunMatcher
 from evenmatch.domain.match import Plan, Reason
-from evenmatch.domain.queue import Format, Mode, QueueSpec, TicketSpec, milliseconds
+from evenmatch.domain.queue import Format, MatchSpec, Mode, QueueSpec, TicketSpec, milliseconds
 from evenmatch.domain.refusals import Reasons, Refusal
 from evenmatch.domain.ticket import Member, TicketRequest
 
+from . import model_places as places
 from .bad_plans import BAD_PLANS
 from .invariants import Story, check_columns
 from .model import DAY_MS, Model, Queue, Ticket
@@ -35,7 +38,15 @@ from .stage import CLAN, DUEL, LONG, QUICK, REGIONS, SERVED, STRICT, T0, first_c
 
 KEEP_MS = 4_000
 PLAYERS = st.integers(1, 9)
-SPECS = (DUEL, QUICK, REGIONS, LONG, CLAN, STRICT, SERVED)
+FILLED = msgspec.structs.replace(
+    LONG, match=MatchSpec(runs_s=12.0), backfill=BackfillSpec(window=300.0, grows=30.0, expires_s=4.0)
+)
+"""Two against two; who fills a place joins at once."""
+INVITED = msgspec.structs.replace(
+    CLAN, match=MatchSpec(runs_s=12.0), backfill=BackfillSpec(window=0.0, grows=5.0, priority="last", expires_s=0.0)
+)
+"""One against one; who fills a place is asked, and waves go first."""
+SPECS = (DUEL, QUICK, REGIONS, FILLED, INVITED, STRICT, SERVED)
 NAMES = st.sampled_from([spec.name for spec in SPECS])
 ANY_NAMES = st.sampled_from([*(spec.name for spec in SPECS), "nowhere"])
 CHANGES = st.sampled_from(
@@ -52,14 +63,15 @@ CHANGES = st.sampled_from(
 )
 ATTRIBUTES = st.sampled_from([{"region": "eu"}, {"region": "us"}, {"mode": "eu"}, {"region": "eu", "mode": "eu"}, {}])
 PARTIES = st.builds(
-    lambda players, attributes, key, fingerprint, avoid: TicketRequest(
-        tuple(Member(player, 1000.0 + player) for player in players), attributes, key, fingerprint, tuple(avoid)
+    lambda players, attributes, key, fingerprint, avoid, will: TicketRequest(
+        tuple(Member(player, 1000.0 + player) for player in players), attributes, key, fingerprint, tuple(avoid), will
     ),
     st.lists(PLAYERS, max_size=3),
     ATTRIBUTES,
     st.sampled_from([0, 0, 0, 1, 2**100 + 1]),
     st.integers(1, 2),
     st.lists(PLAYERS, max_size=1),
+    st.sampled_from([None, None, None, True, False]),
 )
 
 
@@ -95,6 +107,7 @@ class EngineMachine(RuleBasedStateMachine):
         step = self.step(command)
         found, expected = None if step.refusal is None else step.refusal.reason, judge()
         assert found == expected, (command, found, expected)
+        self.model.watch()
         return step
 
     # Queues and joins.
@@ -186,7 +199,8 @@ class EngineMachine(RuleBasedStateMachine):
             record = ticket_record(self.engine.state, number, self.now_ms)
             assert record is not None
             assert {player["rating"] for player in record["players"]} == {rating}
-            self.seen[self.model.tickets[number].queue] = (None, 0)
+            queue = self.model.tickets[number].queue
+            self.seen[queue] = (None, self.seen.get(queue, (None, 0))[1])
 
     @rule(player=PLAYERS, others=st.lists(PLAYERS, max_size=3))
     def block(self, player: int, others: list[int]) -> None:
@@ -241,6 +255,8 @@ class EngineMachine(RuleBasedStateMachine):
     def tick(self, after_ms: int) -> None:
         self.now_ms += after_ms
         model = self.model
+        beats = {name: self._beats(name) for name in model.queues}
+        self.rested = [n for n in model.queues if self.now_ms >= self.engine.timetable(n).next_stage_ms]
         before = {ticket.number: (ticket, model.waited_ms(ticket, self.now_ms)) for ticket in model.tickets.values()}
         step = self.step(cmd.Tick())
         model.tick(self.now_ms)
@@ -252,7 +268,32 @@ class EngineMachine(RuleBasedStateMachine):
         for name in late:
             self.closed.append(self.flights.pop(name))
             self.seen[name] = (None, self.seen[name][1])
-        self.check_waves(step)
+        self.check_waves(step, [name for name, beat in beats.items() if beat])
+
+    def _beats(self, name: str) -> bool:
+        """May the next tick invite tickets of a queue to running matches?"""
+        timetable = self.engine.timetable(name)
+        flying = timetable.flight is not None and self.now_ms < timetable.flight.deadline_ms
+        return not flying and self.now_ms >= timetable.next_wave_ms
+
+    def check_fill(self, step: Step, name: str, beats: bool) -> None:
+        """Whoever is invited is whom the twin invites; in a queue whose waves go first only where none sets out."""
+        starts = name in [effect.spec.name for effect in step.effects]
+        goes_first = self.model.queues[name].spec.backfill.priority == "first"
+        may = beats and (goes_first if starts else name in self.rested)
+        expected = places.fill(self.model, name, self.now_ms) if may else []
+        assert self.filled(step, name) == expected
+        self.model.watch()
+
+    def filled(self, step: Step, name: str) -> list[tuple[int, int, int]]:
+        """(match, team, ticket) of those who were invited, or joined without being asked."""
+        found = []
+        for event in step.events:
+            if isinstance(event, bev.PlacesOffered) and event.queue == name:
+                found += list(zip(event.match.tolist(), event.team.tolist(), event.ticket.tolist(), strict=True))
+            if isinstance(event, bev.MatchFilled) and event.queue == name:
+                found.append((event.match, event.team, event.ticket))
+        return found
 
     @rule(after_ms=st.sampled_from([4_999, 5_000, 7_000, 20_000, 30_000, DAY_MS]))
     def tick_much_later(self, after_ms: int) -> None:
@@ -267,9 +308,10 @@ class EngineMachine(RuleBasedStateMachine):
             assert (record["waited_ms"], record["misses"]) == (waited_ms, ticket.misses)
             assert tuple(player["player"] for player in record["players"]) == ticket.players
 
-    def check_waves(self, step: Step) -> None:
+    def check_waves(self, step: Step, beats: list[str]) -> None:
         started = {effect.spec.name: effect for effect in step.effects}
         for name, queue in self.model.queues.items():
+            self.check_fill(step, name, name in beats)
             waiting = self.model.snapshot(name, self.now_ms)
             pairs = self.model.pairs(waiting, self.now_ms)
             sight = (queue.spec, [(t.number, t.misses, t.returned, t.group) for t in waiting], pairs)
@@ -312,14 +354,24 @@ class EngineMachine(RuleBasedStateMachine):
         step = self.agree(cmd.FinishWave(name, flight.wave, plan, reads_misses=reads_misses))
         held = self.model.propose(name, rosters, self.now_ms, reads_misses=reads_misses)
         made = [event for event in step.events if isinstance(event, ev.WaveFinished)]
-        assert len(made) == len(step.events) == int(bool(held or reads_misses)), "a wave that changes nothing wrote"
+        assert len(made) == int(bool(held or reads_misses)), "a wave that changes nothing wrote"
+        if self.model.queues[name].spec.backfill.priority == "first":
+            assert len(made) == len(step.events)
         for event in made:
             assert [roster[roster >= 0].tolist() for roster in event.roster] == held
             assert event.dropped == len(rosters) - len(held)
+            for number, (roster, team_of) in enumerate(zip(held, event.team_of.tolist(), strict=True)):
+                proposal = self.model.proposals[event.first_proposal + number]
+                proposal.team_of = dict(zip(roster, team_of[: len(roster)], strict=True))
         self.check_reasons(flight, plan, {number for roster in held for number in roster})
         if len(held) < len(rosters):
             self.seen[name] = (None, self.seen[name][1])
         self.closed.append(self.flights.pop(name))
+        if self.model.queues[name].spec.backfill.priority == "last":
+            expected = places.fill(self.model, name, self.now_ms)
+            assert self.filled(step, name) == expected
+            if expected:
+                self.seen[name] = (None, self.seen[name][1])
 
     def check_reasons(self, flight: RunMatcher, plan: Plan, seated: set[int]) -> None:
         wave, reasons = self.engine.reasons(flight.spec.name)
@@ -390,7 +442,66 @@ class EngineMachine(RuleBasedStateMachine):
     @rule(which=st.integers(0, 30))
     def end_match(self, which: int) -> None:
         number = self.aim_match(which)
-        self.agree(cmd.EndMatch(number), lambda: self.model.end(number))
+        self.agree(cmd.EndMatch(number), lambda: self.model.end(number, self.now_ms))
+
+    @precondition(lambda self: any(p.standing == "running" for p in self.model.proposals.values()))
+    @rule(
+        which=st.integers(0, 30),
+        who=st.lists(st.tuples(st.integers(0, 9), st.sampled_from([True, True, True, False])), max_size=2),
+        shift=st.sampled_from([0, 0, 0, 1]),
+    )
+    def ask_backfill(self, which: int, who: list[tuple[int, bool]], shift: int) -> None:
+        """Players of a match leave, or places are asked for that are free; now and then of the wrong team."""
+        running = [p.number for p in self.model.proposals.values() if p.standing == "running"]
+        number = running[which % len(running)] if which < 25 else self.aim_match(which)
+        match = self.model.proposals.get(number)
+        wanted = []
+        for place, named in who:
+            if match is None or not match.team_of:
+                wanted.append((place % 3, place))
+                continue
+            teams = places.teams_of(self.model, match)
+            player = sorted(teams)[place % len(teams)]
+            wanted.append(((teams[player] + shift) % 3, player if named else 0))
+        self.agree(cmd.AskBackfill(number, tuple(wanted)), lambda: places.ask(self.model, number, wanted, self.now_ms))
+
+    @rule(
+        name=st.sampled_from(["long", "clan"]), first=PLAYERS, nth=st.integers(0, 3), party=st.sampled_from([1, 1, 2])
+    )
+    def somebody_leaves_and_others_come(self, name: str, first: int, nth: int, party: int) -> None:
+        """A match is made and goes on, somebody leaves it, others join the queue, and a wave or two pass."""
+        self.crowd_and_wave([name], first, 1)
+        for proposal in [p for p in self.model.proposals.values() if p.standing == "open" and p.queue == name]:
+            for player in proposal.players:
+                self.agree(
+                    cmd.Accept(proposal.number, player),
+                    partial(self.model.accept, proposal.number, player, self.now_ms),
+                )
+        running = [p for p in self.model.proposals.values() if p.standing == "running" and p.queue == name]
+        if not running:
+            return
+        match = running[nth % len(running)]
+        teams = places.teams_of(self.model, match)
+        player = sorted(teams)[nth % len(teams)]
+        wanted = [(teams[player], player)]
+        self.agree(
+            cmd.AskBackfill(match.number, tuple(wanted)),
+            lambda: places.ask(self.model, match.number, wanted, self.now_ms),
+        )
+        for newcomer in (first + 5, first + 7):
+            members = tuple(Member(newcomer + k, 1400.0) for k in range(party))
+            request = TicketRequest(members, {"region": "eu", "mode": "eu"})
+            self.check_join(cmd.Join(name, request), name, (request,))
+        self.tick(1_000)
+        if name in self.flights:
+            self.finish(sorted(self.flights).index(name), reads_misses=False)
+
+    @precondition(lambda self: any(p.places for p in self.model.proposals.values()))
+    @rule(which=st.integers(0, 30))
+    def withdraw_backfill(self, which: int) -> None:
+        asking = [p.number for p in self.model.proposals.values() if p.places]
+        number = asking[which % len(asking)] if which < 25 else self.aim_match(which)
+        self.agree(cmd.WithdrawBackfill(number), lambda: places.withdraw(self.model, number, self.now_ms))
 
     # Restarts.
 
@@ -432,6 +543,16 @@ class EngineMachine(RuleBasedStateMachine):
             away = {player: until for player, until in queue.stays_away.items() if until > self.now_ms}
             assert away == {player: b.until_ms for player, b in found.books.items() if b.until_ms > self.now_ms}
             assert sorted(found.lost) == [t.number for t in model.live_in(name) if t.lost]
+            kept = {
+                n: (len(f.joined), {p for p, _, _ in f.left}, [(o.team, o.ticket, bool(o.player)) for o in f.places])
+                for n, f in found.fillings.by_match.items()
+                if f.left or f.joined or f.places
+            }
+            assert kept == {
+                p.number: (len(p.late), p.left, [(o.team, o.ticket or 0, o.filled) for o in p.places])
+                for p in model.proposals.values()
+                if p.queue == name and (p.left or p.late or p.places)
+            }
         assert {key: known[:2] for key, known in state.keys.items()} == {k: v[:2] for k, v in model.keys.items()}
 
     @invariant()

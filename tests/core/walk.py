@@ -6,8 +6,9 @@ import msgspec
 import numpy as np
 from hypothesis import strategies as st
 
+from evenmatch.core.crew import crew_of
 from evenmatch.core.hashing import state_hash
-from evenmatch.core.state import State
+from evenmatch.core.state import RUNNING, State
 from evenmatch.domain import commands as cmd
 from evenmatch.domain import events as ev
 from evenmatch.domain.arrays import NONE
@@ -23,7 +24,7 @@ _KINDS = (
     *("crowd", "crowd", "wave", "wave", "wave", "accept", "accept", "accept_all", "decline", "tick", "tick"),
     *("join", "leave", "seen", "late", "end", "restart", "open", "give_up", "keyed", "audit", "result", "season"),
     *("confirm", "fail_start", "lose", "update", "mode", "cancel_ticket", "cancel_match", "lift", "block", "avoid"),
-    *("serve", "unserved", "far"),
+    *("serve", "unserved", "far", "backfill", "backfill", "withdraw", "wills"),
 )
 MOVES = st.lists(st.tuples(st.sampled_from(_KINDS), st.integers(0, 40), st.integers(0, 40)), min_size=5, max_size=40)
 
@@ -116,6 +117,13 @@ class Walk:
             case "avoid":
                 wanted = msgspec.structs.replace(request(a + 1, region="eu"), avoid=(b + 1, b + 2))
                 stage.do(cmd.Join(queue.name, wanted))
+            case "backfill":  # somebody leaves a running match, perhaps with a key
+                self._backfill(_one(self._running(), a), b)
+            case "withdraw":
+                stage.do(cmd.WithdrawBackfill(_one(self._running(), a)))
+            case "wills":
+                wanted = msgspec.structs.replace(request(b + 1, region="eu"), backfill=bool(a % 2))
+                stage.do(cmd.Join(QUEUES[b % len(QUEUES)].name, wanted))
             case "serve" | "unserved":
                 self._serve(kind, _one(self.state.proposals_at, a), b)
             case "far":  # they are near to one region or the other, and veto a map
@@ -145,6 +153,21 @@ class Walk:
             self.stage.do(cmd.GiveServer(match, queue, "10.0.0.1", 7000 + b, "token", 1 + b % 5))
         else:
             self.stage.do(cmd.GiveUpServer(match, queue, "answered with status 503", 1 + b % 5))
+
+    def _running(self) -> dict[int, int]:
+        return {
+            match: 0
+            for match in self.state.proposals_at
+            if (found := self.state.find_proposal(match)) and found[0].proposals.standing[found[1]] == RUNNING
+        }
+
+    def _backfill(self, match: int, b: int) -> None:
+        found = self.state.find_proposal(match)
+        if found is not None:
+            crew = crew_of(self.state, *found)
+            who = b % len(crew.player)
+            place = int(crew.team[who]), int(crew.player[who]) if b % 5 else 0
+            self.stage.do(cmd.AskBackfill(match, (place,), key=(b % 2) << 70 | match, fingerprint=b))
 
     def _update(self, ticket: int, change: int) -> None:
         found = self.state.find_ticket(ticket)

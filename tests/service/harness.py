@@ -182,6 +182,12 @@ class Server:
         self.http.close()
         self.client.close()
 
+    def sign_in(self, key: str) -> None:
+        """Show an API key from now on."""
+        self.http.headers["Authorization"] = f"Bearer {key}"
+        self.client.close()
+        self.client = SyncClient(self.url, key=key, patience_s=0, wait_s=PATIENCE_S)
+
     # -- HTTP ----------------------------------------------------------------------------------------------------------
 
     def join(self, queue: str, *players: str, key: str | None = None, **body: Any) -> dict[str, Any]:

@@ -11,9 +11,10 @@ import httpx
 import pytest
 
 from evenmatch import config
-from evenmatch.service.access import RIGHTS, Caller, Gate, Least, Players, Right, is_loopback, right_of
+from evenmatch.service.access import RIGHTS, Caller, Gate, Least, Players, Right, right_of
 from evenmatch.service.app import App
 from evenmatch.service.keys import KeyRing, Role, keys_path, revoke
+from evenmatch.service.loopback import is_loopback
 from evenmatch.service.rates import Buckets
 from evenmatch.service.routes import litestar_app
 from evenmatch.service.runner import Runner
@@ -30,8 +31,10 @@ ROLES: tuple[Role, ...] = ("reader", "backend", "operator")
 ONCE = (
     "already_accepted",
     "already_waiting",
+    "match_not_running",
     "match_not_starting",
     "match_over",
+    "no_free_place",
     "not_waiting",
     "unknown_result",
     "not_rated",
@@ -66,6 +69,9 @@ CASES: list[Case] = [
     ("POST", "/v1/proposals/{proposal}/accept", {"player": "cat"}, "cat", "boi"),
     ("POST", "/v1/proposals/{proposal}/decline", {"player": "cat"}, "cat", "boi"),
     ("GET", "/v1/matches/{match}", None, "ann", "rboi"),
+    ("POST", "/v1/matches/{match}/backfill", {"places": [{"team": 0}]}, "ann", "bo"),
+    ("GET", "/v1/matches/{match}/backfill", None, "ann", "rboi"),
+    ("DELETE", "/v1/matches/{match}/backfill", None, "ann", "bo"),
     ("POST", "/v1/matches/{match}/end", None, "ann", "bo"),
     ("GET", "/v1/audit", None, "ann", "o"),
     ("GET", "/v1/tickets/{ticket}/why", None, "fay", "rboi"),

@@ -32,7 +32,7 @@ def played(folder: Path, *options: str) -> Server:
     server.arguments += options
     server.start()
     try:
-        server.http.headers.update(bearer(backend))
+        server.sign_in(backend)
         first, second = server.join("duel", "ann")["id"], server.join("duel", "ben")["id"]
         proposal = server.when(first, "proposed")["proposal"]["id"]
         for player in ("ann", "ben"):

@@ -176,7 +176,7 @@ class Crowd:
                         raise Lost("closed")
                     if self.counting:
                         self.account.push_ms.append((heard[1] - started) * 1000)
-                await asyncio.sleep(self.chance.uniform(0, 2 * self.plan.pause_s))
+                await asyncio.sleep(self.chance.expovariate(1 / self.plan.pause_s))  # at every moment the same rate
         finally:
             self.note_open(number, -1)
             socket.close()

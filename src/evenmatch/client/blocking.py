@@ -82,12 +82,14 @@ class SyncClient:
         *players: calls.Player,
         attributes: Mapping[str, Any] | None = None,
         avoid: Iterable[str] = (),
+        backfill: bool | None = None,
         key: str | None = None,
         **facts: Any,
     ) -> Ticket:
         """Join a queue with one player or a party. A player is an id or a dictionary; `facts` (rating=1520, ping_ms=30)
-        are of the only player. `key`: an idempotency key of your own, to be sure over restarts of your program."""
-        return self._ask(calls.join(queue, calls.ticket_body(players, attributes, avoid, facts), key))
+        are of the only player. `backfill`: may it be asked to join a match that runs? `key`: an
+        idempotency key of your own, to be sure over restarts of your program."""
+        return self._ask(calls.join(queue, calls.ticket_body(players, attributes, avoid, facts, backfill), key))
 
     def batch(self, queue: str, tickets: Iterable[Mapping[str, Any]], key: str | None = None) -> list[Ticket | Refused]:
         """Join with many tickets, each a body such as {"players": [{"id": "ann"}]}; what became of each, in order."""
@@ -136,6 +138,19 @@ class SyncClient:
     def end(self, match: str) -> None:
         """A running match is over; its players are free."""
         self._ask(calls.end(match))
+
+    def backfill(self, match: str, *places: Mapping[str, Any], key: str | None = None) -> dict[str, Any]:
+        """For game servers: ask for players for places of a running match, such as {"team": 0, "instead_of": "ben"}.
+        Whoever stayed hears of them by `watch`, with `after` the sequence of the ticket's last event."""
+        return self._ask(calls.backfill(match, places, key))
+
+    def backfill_of(self, match: str) -> dict[str, Any]:
+        """What a match asks for: open, invited and filled places, who left and who came late."""
+        return self._ask(calls.backfill_of(match))
+
+    def withdraw_backfill(self, match: str) -> None:
+        """For game servers: the match asks for nobody any more."""
+        self._ask(calls.withdraw_backfill(match))
 
     def report(
         self,

@@ -57,7 +57,11 @@ def _player(player: Player) -> dict[str, Any]:
 
 
 def ticket_body(
-    players: Sequence[Player], attributes: Mapping[str, Any] | None, avoid: Iterable[str], facts: Mapping[str, Any]
+    players: Sequence[Player],
+    attributes: Mapping[str, Any] | None,
+    avoid: Iterable[str],
+    facts: Mapping[str, Any],
+    backfill: bool | None = None,
 ) -> dict[str, Any]:
     """The body of a join; `facts` are of the only player."""
     if facts and len(players) != 1:
@@ -68,6 +72,8 @@ def ticket_body(
     avoided = list(avoid)
     if avoided:
         body["avoid"] = avoided
+    if backfill is not None:
+        body["backfill"] = backfill
     return body
 
 
@@ -149,6 +155,22 @@ def failed(name: str, reason: str) -> Call[None]:
 def end(name: str) -> Call[None]:
     """Say that a running match is over."""
     return Call("POST", _path("matches", name, "end"), _nothing, done=("match_over",))
+
+
+def backfill(name: str, places: Sequence[Mapping[str, Any]], key: str | None) -> Call[dict[str, Any]]:
+    """Ask for players for places of a running match."""
+    body = {"places": [dict(place) for place in places]}
+    return Call("POST", _path("matches", name, "backfill"), _part("backfill"), body, key or uuid.uuid4().hex)
+
+
+def backfill_of(name: str) -> Call[dict[str, Any]]:
+    """Look at what a match asks for."""
+    return Call("GET", _path("matches", name, "backfill"), _part("backfill"))
+
+
+def withdraw_backfill(name: str) -> Call[None]:
+    """Ask for nobody any more."""
+    return Call("DELETE", _path("matches", name, "backfill"), _nothing)
 
 
 def result(

@@ -55,7 +55,8 @@ class Event(msgspec.Struct, frozen=True):
     sequence: int
     """Give the last one as `after` to go on from there."""
     type: str
-    """queued, updated, proposed, accepted, starting, matched, server, unserved, requeued, cancelled or expired"""
+    """queued, updated, proposed, accepted, starting, matched, server, unserved, requeued, cancelled or expired; of a
+    match that asks for players: backfill, filled or unfilled"""
     ticket: str
     queue: str | None = None
     at_ms: int = 0
@@ -66,6 +67,10 @@ class Event(msgspec.Struct, frozen=True):
     match: dict[str, Any] | None = None
     server: dict[str, Any] | None = None
     """Where the match is played: address, port and token."""
+    left: list[str] | None = None
+    """Of `backfill`: who left the match."""
+    joined: str | None = None
+    """Of `filled`, and of `matched` where a running match was joined: the ticket that came."""
 
     @property
     def is_last(self) -> bool:

@@ -9,11 +9,13 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from evenmatch.domain.arrays import NONE
 from evenmatch.domain.queue import Mode, QueueSpec
 from evenmatch.domain.table import Table
 
 from .active import Active
 from .claims import add_live
+from .filling import filling_digest
 from .hashing import key_digest, state_hash
 from .notes import value_digest
 from .state import FREE, OPEN, PROPOSED, RUNNING, STARTING, WAITING, Book, QueueState, State, Told
@@ -55,6 +57,7 @@ def _dump_queue(queue: QueueState) -> dict[str, Any]:
         "avoids": [[ticket, *players] for ticket, players in queue.avoids.items()],
         "met": {"made_ms": queue.met.made_ms, "player": queue.met.player, "team": queue.met.team},
         "maps": queue.map_memory.dump(),
+        "fillings": queue.fillings.dump(),
         "mode": queue.mode,
         "notes_sum": str(queue.notes_sum),
         "active": queue.active.entries,
@@ -100,6 +103,7 @@ def _load_queue(state: State, content: dict[str, Any]) -> None:
         setattr(queue.met, name, column)
     if "maps" in content:
         queue.map_memory.load(content["maps"])
+    queue.fillings.load(content.get("fillings", []), filling_digest)
     queue.mode = Mode(content.get("mode", "open"))
     queue.notes_sum = int(content["notes_sum"])
     queue.active = Active(content["active"])
@@ -134,6 +138,12 @@ def _index(state: State, queue: QueueState) -> None:
     add_live(state, players, np.repeat(t.ticket[live], t.size[live]))
     rows = np.flatnonzero(p.standing)
     state.proposals_at.put(p.proposal[rows], rows | place)
-    roster = p.roster[rows[np.isin(p.standing[rows], (OPEN, STARTING, RUNNING))]]
-    claimed = state.slots_of(roster[roster >= 0])
-    state.claims.put(queue.players.player[queue.player_rows(claimed)], np.repeat(t.proposal[claimed], t.size[claimed]))
+    claiming = rows[np.isin(p.standing[rows], (OPEN, STARTING, RUNNING))]
+    roster = p.roster[claiming]
+    late = queue.fillings.all_joined(p.proposal[claiming]) if len(queue.fillings) else NONE
+    claimed = state.slots_of(np.concatenate((roster[roster >= 0], late)))
+    players, claims = queue.players.player[queue.player_rows(claimed)], np.repeat(t.proposal[claimed], t.size[claimed])
+    if len(queue.fillings):
+        stayed = queue.fillings.stayed(players, claims)
+        players, claims = players[stayed], claims[stayed]
+    state.claims.put(players, claims)

@@ -84,6 +84,13 @@ def release(state: State, queue: QueueState, slots: Array) -> None:
         _resume(state, ticket)
 
 
+def release_players(state: State, players: Array, tickets: Array) -> None:
+    """It lets go of these players only; the ticket of each is in it."""
+    state.claims.drop(players)
+    for ticket in _other_tickets(state, players, tickets):
+        _resume(state, ticket)
+
+
 def _owners(queue: QueueState, slots: Array) -> tuple[Array, Array, Array]:
     """The players of these tickets, and the ticket and the proposal of each."""
     t = queue.tickets

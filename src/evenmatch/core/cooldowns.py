@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evenmatch.domain.arrays import NONE, Array
+from evenmatch.domain.backfill_events import BackfillAsked
 from evenmatch.domain.events import CooldownsEnded, ProposalsFailed
 from evenmatch.domain.queue import CooldownSpec, milliseconds
 from evenmatch.domain.ticket import Cause
@@ -36,12 +37,16 @@ class Penalties(NamedTuple):
 def penalties(queue: QueueState, players: Array, causes: Array, now_ms: int) -> Penalties:
     """What these players get for these causes; nothing where the queue has no cool-downs."""
     spec = queue.spec.cooldown
-    if spec is None or not len(players):
+    deserted = len(causes) and int(causes[0]) == Cause.DESERTED
+    if not len(players) or (not queue.spec.backfill.leave_s if deserted else spec is None):
         return Penalties()
     offences, until_ms = [], []
     for player, cause in zip(players.tolist(), causes.tolist(), strict=True):
-        count = unforgiven(spec, queue.books.get(player), now_ms)
-        seconds = min(_base_s(spec, Cause(cause)) * spec.growth ** min(count, 100), spec.most_s)
+        count, seconds = 0, queue.spec.backfill.leave_s
+        if spec is not None:
+            count = unforgiven(spec, queue.books.get(player), now_ms)
+            base_s = seconds if cause == Cause.DESERTED else _base_s(spec, Cause(cause))
+            seconds = min(base_s * spec.growth ** min(count, 100), spec.most_s)
         offences.append(count + 1)
         until_ms.append(now_ms + milliseconds(seconds))
     return Penalties(players, causes.astype(np.int8), np.array(offences), np.array(until_ms))
@@ -68,10 +73,13 @@ def forgiven_ms(queue: QueueState, book: Book) -> int:
     return max(book.until_ms, book.last_ms + book.offences * milliseconds(spec.forgive_s))
 
 
-def forgiven(queue: QueueState, now_ms: int) -> tuple[CooldownsEnded | None, int]:
-    """Books of which nothing counts any more, some of them at most, and when the next will be."""
+def forgiven(queue: QueueState, now_ms: int, guilty: list[int]) -> tuple[CooldownsEnded | None, int]:
+    """Books of which nothing counts any more, some of them at most, and when the next will be.
+
+    `guilty`: who gets a new entry at this very moment, which must stay.
+    """
     ends = {player: forgiven_ms(queue, book) for player, book in queue.books.items()}
-    due = sorted(player for player, end in ends.items() if end <= now_ms)
+    due = sorted(player for player, end in ends.items() if end <= now_ms and player not in guilty)
     next_ms = min((end for end in ends.values() if end > now_ms), default=NEVER)
     if not due:
         return None, next_ms
@@ -80,7 +88,7 @@ def forgiven(queue: QueueState, now_ms: int) -> tuple[CooldownsEnded | None, int
     return CooldownsEnded(now_ms, queue.spec.name, np.array(due[:_AT_ONCE])), next_ms
 
 
-def write_books(queue: QueueState, event: ProposalsFailed) -> None:
+def write_books(queue: QueueState, event: ProposalsFailed | BackfillAsked) -> None:
     """Note the offences of an event."""
     columns = (event.offender, event.offence, event.offences, event.until_ms)
     for player, offence, offences, until_ms in zip(*(column.tolist() for column in columns), strict=True):

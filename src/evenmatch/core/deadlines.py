@@ -2,7 +2,7 @@
 
 1. tickets that have been in the queue too long, or whose client is unheard of, expire;
 2. ready checks whose time is over lapse, and so do matches whose start nobody confirmed;
-3. matches whose running time is over free their players;
+3. matches whose running time is over free their players; places of matches that nobody took in time are closed;
 4. finished tickets and proposals leave the state for the read table, a bounded number a tick;
 5. offences that are forgiven leave the books;
 6. idempotency keys older than a day leave the state.
@@ -16,13 +16,15 @@ from collections.abc import Collection
 
 import numpy as np
 
-from evenmatch.domain.events import Event, Forgotten, KeysForgotten, MatchesEnded, TicketsGone
+from evenmatch.domain.arrays import NONE, Array
+from evenmatch.domain.events import Event, Forgotten, KeysForgotten, TicketsGone
 from evenmatch.domain.ticket import Cause
 
+from . import backfill
 from .cooldowns import forgiven
 from .ready_check import lapse
 from .starting import given_up
-from .state import CALLED_OFF, CANCELLED, EXPIRED, FAILED, NEVER, OVER, RUNNING, WAITING, QueueState, State
+from .state import CALLED_OFF, CANCELLED, EXPIRED, FAILED, JOINED, NEVER, OVER, RUNNING, WAITING, QueueState, State
 from .tables import lowest
 
 KEYS_LIVE_MS = 24 * 3600 * 1000
@@ -38,6 +40,7 @@ def tick(state: State, now_ms: int, keep_ms: int, held: Collection[str] = ()) ->
     """The events that are due at this moment; queues that are held forget nothing."""
     events: list[Event] = []
     for queue in state.by_index:
+        guilty: list[int] = []
         if now_ms >= queue.next_expiry_ms:
             events += _expired(queue, now_ms)
         if now_ms >= queue.next_lapse_ms:
@@ -47,12 +50,18 @@ def tick(state: State, now_ms: int, keep_ms: int, held: Collection[str] = ()) ->
                 queue.next_lapse_ms = min(queue.next_lapse_ms, NEVER if next_ms is None else next_ms)
                 if failed is not None:
                     events.append(failed)
+                    guilty += failed.offender.tolist()
+        ending = NONE
         if now_ms >= queue.next_end_ms:
-            events += _ended(queue, now_ms)
+            ending = _ended(queue, now_ms)
+            events += backfill.ended(state, queue, ending, now_ms, ticking=True) if len(ending) else ()
+        if now_ms >= queue.fillings.next_expiry_ms:
+            closed, queue.fillings.next_expiry_ms = backfill.expired(state, queue, now_ms, ending)
+            events += closed
         if now_ms >= queue.next_forget_ms + keep_ms and queue.spec.name not in held:
             events += _forgotten(queue, now_ms, keep_ms)
         if now_ms >= queue.next_forgive_ms:
-            ended, queue.next_forgive_ms = forgiven(queue, now_ms)
+            ended, queue.next_forgive_ms = forgiven(queue, now_ms, guilty)
             if ended is not None:
                 events.append(ended)
     if state.keys:
@@ -92,7 +101,8 @@ def _expired(queue: QueueState, now_ms: int) -> list[Event]:
     return events
 
 
-def _ended(queue: QueueState, now_ms: int) -> list[Event]:
+def _ended(queue: QueueState, now_ms: int) -> Array:
+    """The matches whose running time is over, some of them at most."""
     p = queue.proposals
     running = p.standing == RUNNING
     later = p.ends_ms[running & (p.ends_ms > now_ms)]
@@ -101,7 +111,7 @@ def _ended(queue: QueueState, now_ms: int) -> list[Event]:
     due = lowest(numbers, numbers, _matches_at_once(queue))
     if len(due) < len(numbers):
         queue.next_end_ms = now_ms
-    return [MatchesEnded(now_ms, queue.spec.name, due)] if len(due) else []
+    return due
 
 
 def _forgotten(queue: QueueState, now_ms: int, keep_ms: int) -> list[Event]:
@@ -111,19 +121,21 @@ def _forgotten(queue: QueueState, now_ms: int, keep_ms: int) -> list[Event]:
     status, finished_ms = t.status[: t.used], t.finished_ms[: t.used]
     standing, over_ms = p.standing[: p.used], p.over_ms[: p.used]
     unmatched = (status == CANCELLED) | (status == EXPIRED)
-    over = (standing == OVER) | (standing == FAILED) | (standing == CALLED_OFF)
+    over = (standing == OVER) | (standing == FAILED) | (standing == CALLED_OFF) | (standing == JOINED)
     gone = np.flatnonzero(unmatched & (finished_ms <= before))
-    ended = np.flatnonzero(over & (over_ms <= before))
+    done = np.flatnonzero(over & (over_ms <= before))
     most = max(1, _FORGET_MOST // p.roster.shape[1])
-    if len(gone) <= _FORGET_MOST and len(ended) <= most:
+    if len(gone) <= _FORGET_MOST and len(done) <= most:
         later = (finished_ms[unmatched & (finished_ms > before)], over_ms[over & (over_ms > before)])
         queue.next_forget_ms = min((int(times.min()) for times in later if len(times)), default=NEVER)
-    gone, ended = lowest(gone, t.ticket[gone], _FORGET_MOST), lowest(ended, p.proposal[ended], most)
-    roster = p.roster[ended[p.standing[ended] != FAILED]]
-    tickets = np.concatenate((t.ticket[gone], roster[roster >= 0]))
-    if not len(tickets) and not len(ended):
+    gone, done = lowest(gone, t.ticket[gone], _FORGET_MOST), lowest(done, p.proposal[done], most)
+    matches = done[(p.standing[done] != FAILED) & (p.standing[done] != JOINED)]
+    roster = p.roster[matches]
+    late = queue.fillings.all_joined(p.proposal[matches]) if len(queue.fillings) else NONE
+    tickets = np.concatenate((t.ticket[gone], roster[roster >= 0], late))
+    if not len(tickets) and not len(done):
         return []
-    return [Forgotten(now_ms, queue.spec.name, tickets, p.proposal[ended])]
+    return [Forgotten(now_ms, queue.spec.name, tickets, p.proposal[done])]
 
 
 def _old_keys(state: State, now_ms: int) -> list[Event]:

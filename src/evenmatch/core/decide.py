@@ -19,7 +19,7 @@ from evenmatch.domain.refusals import Reasons, Refusal
 from evenmatch.domain.ticket import Cause, Status
 from evenmatch.numerics.rating_models import model_mistake
 
-from . import allocating, deadlines, joining, operating, ready_check, results, starting, updating
+from . import allocating, backfill, deadlines, joining, operating, ready_check, results, starting, updating
 from .decision import NOTHING, Decision
 from .state import PROPOSED, RUNNING, WAITING, QueueState, State
 
@@ -64,6 +64,10 @@ def decide(
             return operating.cancel_match(state, match, now_ms)
         case cmd.LiftCooldown(player, queue):
             return operating.lift_cooldown(state, player, queue, now_ms)
+        case cmd.AskBackfill():
+            return backfill.ask(state, command, now_ms)
+        case cmd.WithdrawBackfill(match):
+            return backfill.withdraw(state, match, now_ms)
         case cmd.EndMatch(match):
             return _end_match(state, match, now_ms)
         case cmd.GiveServer():
@@ -203,7 +207,7 @@ def _set_blocks(state: State, player: int, blocked: tuple[int, ...], now_ms: int
 def _end_match(state: State, match: int, now_ms: int) -> Decision | Refusal:
     found = state.find_proposal(match)
     if found is not None and found[0].proposals.standing[found[1]] == RUNNING:
-        return Decision((ev.MatchesEnded(now_ms, found[0].spec.name, np.array([match])),))
+        return Decision(backfill.ended(state, found[0], np.array([match]), now_ms))
     if 0 < match < state.next_proposal:
         return Refusal(Reasons.MATCH_OVER, f"{match_id(match)} is not running")
     return Refusal(Reasons.UNKNOWN_MATCH, f"no match is called {match_id(match)}")

@@ -17,6 +17,8 @@ from evenmatch.domain.match import Plan, Reason
 from evenmatch.domain.queue import milliseconds
 from evenmatch.domain.refusals import Reasons, Refusal
 
+from .backfill import filled, offered
+from .backfill_choice import choose
 from .decide import decide
 from .decision import Outcome
 from .evolve import evolve
@@ -108,11 +110,32 @@ class Engine:
             if flight is not None and timetable.recording is None and now_ms >= flight.deadline_ms:
                 waited_ms = now_ms - flight.started_ms
                 events += (self._abandon(queue, flight, f"no plan came back within {waited_ms} ms", now_ms),)
+            if timetable.stage_due(queue, now_ms):
+                events += self._fill(queue, timetable, now_ms)
             if timetable.due(queue, now_ms):
                 effect = timetable.start(self.state, queue, now_ms, self.large)
                 if effect is not None:
                     effects.append(effect)
         return Step(events, tuple(effects), departures=left)
+
+    def _fill(self, queue: QueueState, timetable: Timetable, now_ms: int) -> tuple[ev.Event, ...]:
+        """Invite tickets to running matches that ask for players."""
+        state = self.state
+        if not timetable.may_fill(state, queue, now_ms):
+            return ()
+        chosen, timetable.next_fill_ms, timetable.fill_after = choose(state, queue, now_ms, timetable.fill_after)
+        check = queue.spec.ready_check if queue.spec.backfill.ready_check else None
+        events: list[ev.Event] = []
+        if check is not None and chosen:
+            events.append(offered(state, queue, chosen, milliseconds(check.timeout_s), now_ms))
+            evolve(state, events[0])
+        elif check is None:
+            for one in chosen:
+                events.append(filled(state, queue, one, now_ms))
+                evolve(state, events[-1])
+        timetable.filled = (queue.changed, state.blocks_changed)
+        timetable.next_stage_ms = now_ms + milliseconds(queue.spec.wave.every_s)
+        return tuple(events)
 
     def _abandon(self, queue: QueueState, flight: Flight, why: str, now_ms: int) -> ev.WaveAbandoned:
         event = ev.WaveAbandoned(now_ms, queue.spec.name, flight.wave, why)
@@ -162,6 +185,8 @@ class Engine:
         if recording.dropped:
             timetable.tried = -1
         self._keep_reasons(queue, command.plan, flight, recording)
+        if queue.spec.backfill.priority == "last":
+            events += self._fill(queue, timetable, now_ms)
         return Step(events)
 
     def _keep_reasons(self, queue: QueueState, plan: Plan, flight: Flight, recording: Recording) -> None:

@@ -3,7 +3,7 @@
 Every function here follows one fact to all the columns it reaches. Three helpers carry the rules that several facts
 share, and each rule stands only there:
 
-- `_finish`: a ticket leaves the queue for good; its clock stops and its players are free to join again (I2).
+- `finish`: a ticket leaves the queue for good; its clock stops and its players are free to join again (I2).
 - `claim` and `release`: a proposal or running match takes its players; their tickets in other queues are suspended
   and later resume with the wait they had (I11, I6).
 - `_wake`: a ticket whose clock stood still waits on, with all its deadlines moved by the time it stood still (I6).
@@ -13,17 +13,20 @@ from typing import Any
 
 import numpy as np
 
+from evenmatch.domain import backfill_events as bev
 from evenmatch.domain import events as ev
 from evenmatch.domain.arrays import Array
 from evenmatch.domain.ticket import Cause
 
 from .allocating import touch_served
-from .claims import add_live, claim, drop_live, release, stop_clock, suspend, wake
+from .claims import add_live, claim, release, stop_clock, suspend, wake
 from .cooldowns import clear_books, write_books
+from .filling import backfill_asked, backfill_closed, match_filled, move_expiries, places_offered, release_all, reopen
+from .finishing import finish, touch
 from .forgetting import forget, forget_keys
 from .hashing import key_digest
-from .meetings import drop_avoided, note_avoided, set_blocks
-from .notes import note_details, note_heard, note_lost, note_traits, see_active
+from .meetings import note_avoided, set_blocks
+from .notes import note_details, note_heard, note_lost, note_traits, note_wills, see_active
 from .state import (
     CALLED_OFF,
     CANCELLED,
@@ -89,6 +92,14 @@ def evolve(state: State, event: ev.Event) -> None:
             _queue_opened(state, event)
         case ev.Resumed():
             _resumed(state, event)
+        case bev.BackfillAsked():
+            backfill_asked(state, event)
+        case bev.PlacesOffered():
+            places_offered(state, event)
+        case bev.MatchFilled():
+            match_filled(state, event)
+        case bev.BackfillClosed():
+            backfill_closed(state, event)
         case ev.OperatorActed():
             pass  # a note: what the operator's command led to are events of their own
         case ev.ResultReported() | ev.ResultCorrected() | ev.SeasonStarted():
@@ -162,6 +173,7 @@ def _joined(state: State, event: ev.TicketsJoined) -> None:
     t.proposal[at] = -1
     t.sequence[at] = t.woke[at] = state.sequence
     t.dirty[at] = True
+    note_wills(queue, event.first_ticket, at, event.will)
 
     state.next_ticket = event.first_ticket + count
     queue.waiting += count
@@ -208,35 +220,16 @@ def _seen(state: State, event: ev.TicketsSeen) -> None:
 def _ticket_updated(state: State, event: ev.TicketUpdated) -> None:
     queue = state.queues[event.queue]
     slots = state.slots_of(np.array([event.ticket]))
-    _touch(state, queue, slots)
+    touch(state, queue, slots)
     write(queue, slots, event, _group_code(queue, event.group))
-
-
-def _touch(state: State, queue: QueueState, slots: Array) -> None:
-    queue.tickets.sequence[slots] = state.sequence
-    queue.tickets.dirty[slots] = True
-    queue.changed = state.sequence
-
-
-def _finish(state: State, queue: QueueState, slots: Array, status: int, cause: Cause) -> None:
-    t = queue.tickets
-    stop_clock(state, queue, slots)
-    queue.waiting -= int(np.count_nonzero(t.status[slots] == WAITING))
-    t.status[slots] = status
-    t.cause[slots] = cause
-    t.finished_ms[slots] = state.now_ms
-    queue.next_forget_ms = min(queue.next_forget_ms, state.now_ms)
-    drop_live(state, queue, slots)
-    note_heard(queue, t.ticket[slots])
-    drop_avoided(queue, t.ticket[slots])
 
 
 def _gone(state: State, event: ev.TicketsGone) -> None:
     queue = state.queues[event.queue]
     slots = state.slots_of(event.ticket)
     cause = Cause(event.cause)
-    _touch(state, queue, slots)
-    _finish(state, queue, slots, cause.status, cause)
+    touch(state, queue, slots)
+    finish(state, queue, slots, cause.status, cause)
 
 
 def _wave_finished(state: State, event: ev.WaveFinished) -> None:
@@ -244,7 +237,7 @@ def _wave_finished(state: State, event: ev.WaveFinished) -> None:
     t = queue.tickets
     filled = event.roster >= 0
     slots = state.slots_of(event.roster[filled])
-    _touch(state, queue, slots)
+    touch(state, queue, slots)
     _count_wave(queue, event, len(slots))
     if len(event.roster):
         row = np.repeat(np.arange(len(filled)), np.count_nonzero(filled, axis=1))
@@ -260,7 +253,7 @@ def _wave_finished(state: State, event: ev.WaveFinished) -> None:
             queue.next_lapse_ms = min(queue.next_lapse_ms, event.deadline_ms or event.confirm_ms)
             claim(state, queue, slots)
         else:
-            _finish(state, queue, slots, MATCHED, Cause.NONE)
+            finish(state, queue, slots, MATCHED, Cause.NONE)
             note_played(state, queue, event.first_proposal + np.arange(len(event.roster)))
             if event.ends_ms:
                 queue.next_end_ms = min(queue.next_end_ms, event.ends_ms)
@@ -332,7 +325,7 @@ def _proposal_place(state: State, proposal: int) -> tuple[QueueState, int]:
 
 def _match_starting(state: State, event: ev.MatchStarting) -> None:
     queue, slot = _proposal_place(state, event.proposal)
-    _touch(state, queue, state.slots_of(event.ticket))
+    touch(state, queue, state.slots_of(event.ticket))
     queue.proposals.standing[slot] = STARTING
     queue.proposals.deadline_ms[slot] = event.deadline_ms
     queue.next_lapse_ms = min(queue.next_lapse_ms, event.deadline_ms)
@@ -341,8 +334,8 @@ def _match_starting(state: State, event: ev.MatchStarting) -> None:
 def _match_made(state: State, event: ev.MatchMade) -> None:
     queue, slot = _proposal_place(state, event.proposal)
     slots = state.slots_of(event.ticket)
-    _touch(state, queue, slots)
-    _finish(state, queue, slots, MATCHED, Cause.NONE)
+    touch(state, queue, slots)
+    finish(state, queue, slots, MATCHED, Cause.NONE)
     p = queue.proposals
     note_played(state, queue, np.array([event.proposal]))
     p.over_ms[slot] = state.now_ms
@@ -365,8 +358,8 @@ def _proposals_failed(state: State, event: ev.ProposalsFailed) -> None:
     blamed, returned = state.slots_of(event.blamed), state.slots_of(event.returned)
     both = np.concatenate((blamed, returned))
     t.proposal[both] = -1
-    _touch(state, queue, both)
-    _finish(state, queue, blamed, CANCELLED, Cause(event.cause))
+    touch(state, queue, both)
+    finish(state, queue, blamed, CANCELLED, Cause(event.cause))
     if len(event.lost):
         t.cause[state.slots_of(event.lost)] = Cause.LOST
     write_books(queue, event)
@@ -375,14 +368,14 @@ def _proposals_failed(state: State, event: ev.ProposalsFailed) -> None:
     queue.waiting += len(returned)
     wake(state, queue, returned, seen=True)
     release(state, queue, both)
+    reopen(queue, event.proposal)
 
 
 def _matches_ended(state: State, event: ev.MatchesEnded) -> None:
     queue = state.queues[event.queue]
     rows = state.rows_of(event.proposal)
     queue.proposals.standing[rows] = CALLED_OFF if event.cancelled else OVER
-    roster = queue.proposals.roster[rows]
-    release(state, queue, state.slots_of(roster[roster >= 0]))
+    release_all(state, queue, rows)
     queue.next_forget_ms = 0
 
 
@@ -396,4 +389,5 @@ def _resumed(state: State, event: ev.Resumed) -> None:
         t.dirty[waiting] = True
         p.deadline_ms[(p.standing == OPEN) | (p.standing == STARTING)] += away
         p.ends_ms[p.standing == RUNNING] += away
+        move_expiries(queue, away)
         queue.next_expiry_ms = queue.next_lapse_ms = queue.next_end_ms = 0

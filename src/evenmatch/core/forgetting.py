@@ -4,6 +4,7 @@ from itertools import repeat
 
 from evenmatch.domain import events as ev
 
+from .filling import drop_fillings
 from .hashing import drop_digests, key_digest
 from .notes import drop_notes
 from .state import FREE, State
@@ -27,6 +28,7 @@ def forget(state: State, event: ev.Forgotten) -> None:
     state.proposals_at.drop(event.proposal)
     queue.proposals.standing[rows] = 0
     queue.proposal_slots.give(rows)
+    drop_fillings(queue, event.proposal)
     if len(queue.groups) > _GROUPS_KEPT:
         used = set(t.group[t.status != FREE].tolist())
         queue.groups = {group: code for group, code in queue.groups.items() if code in used}

@@ -127,7 +127,7 @@ def _cooling_down(queue: QueueState, player: int, now_ms: int) -> Refusal | None
     return Refusal(
         Reasons.COOLING_DOWN,
         f"a player of this party may join {queue.spec.name} again in {seconds} s: "
-        f"{book.offences} failed ready check{'s' * (book.offences > 1)}, the last one {Cause(book.cause).word}",
+        f"{book.offences} offence{'s' * (book.offences > 1)}, the last one {Cause(book.cause).word}",
         seconds,
     )
 
@@ -215,6 +215,9 @@ def _event(
         group=np.array(codes if len(groups) > 1 else [], np.int32),
         keys=np.array(keys, np.uint64).reshape(-1, 3),
         avoid=numbers([(n, player) for n, request in enumerate(accepted) for player in request.avoid]).reshape(-1, 2),
+        will=numbers([(n, 1 if r.backfill else 2) for n, r in enumerate(accepted) if r.backfill is not None]).reshape(
+            -1, 2
+        ),
         traits={
             name: [member.traits.get(name) for member in members]
             for name in keeps

@@ -102,6 +102,25 @@ def note_heard(queue: QueueState, tickets: Array) -> None:
                 queue.notes_sum -= value_digest("lost", ticket)
 
 
+def note_wills(queue: QueueState, first_ticket: int, at: Any, will: Array) -> None:
+    """Keep which tickets of a join may be asked to join running matches, of those that say so."""
+    column = queue.tickets.will
+    column[at] = 0
+    if len(will):
+        slots = np.arange(len(column))[at].reshape(-1)
+        for place, said in will.tolist():
+            column[slots[place]] = said
+            queue.notes_sum += value_digest("will", first_ticket + place, said)
+
+
+def drop_wills(queue: QueueState, slots: Array) -> None:
+    """These tickets are finished."""
+    said = slots[queue.tickets.will[slots] != 0]
+    for ticket, will in zip(queue.tickets.ticket[said].tolist(), queue.tickets.will[said].tolist(), strict=True):
+        queue.notes_sum -= value_digest("will", ticket, will)
+    queue.tickets.will[said] = 0
+
+
 def drop_traits(queue: QueueState, rows: list[int]) -> None:
     """Let go of the traits of these players."""
     for name, kept in queue.traits.items():

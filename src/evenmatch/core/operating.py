@@ -2,12 +2,13 @@
 
 import numpy as np
 
-from evenmatch.domain.events import CooldownsEnded, Event, MatchesEnded, ProposalsFailed, QueueModeSet, TicketsGone
+from evenmatch.domain.events import CooldownsEnded, Event, ProposalsFailed, QueueModeSet, TicketsGone
 from evenmatch.domain.ids import match_id, ticket_id
 from evenmatch.domain.queue import Mode
 from evenmatch.domain.refusals import Reasons, Refusal
 from evenmatch.domain.ticket import Cause, Status
 
+from .backfill import ended
 from .decision import NOTHING, Decision
 from .joining import unknown_queue, unknown_ticket
 from .starting import without_blame
@@ -63,7 +64,7 @@ def cancel_match(state: State, match: int, now_ms: int) -> Decision | Refusal:
     if found is not None and standing in (OPEN, STARTING):
         return Decision((without_blame(state, found[0], np.array([found[1]]), Cause.OPERATOR, now_ms),))
     if found is not None and standing == RUNNING:
-        return Decision((MatchesEnded(now_ms, found[0].spec.name, np.array([match]), cancelled=True),))
+        return Decision(ended(state, found[0], np.array([match]), now_ms, cancelled=True))
     return Refusal(Reasons.MATCH_OVER, f"{match_id(match)} is over: correct its result instead")
 
 

@@ -14,10 +14,11 @@ from evenmatch.domain.ids import proposal_id
 from evenmatch.domain.refusals import Reasons, Refusal
 from evenmatch.domain.ticket import Cause
 
+from .backfill import joins_match, still_asked
 from .cooldowns import Penalties, penalties
 from .decision import Decision
 from .starting import all_accepted, overdue
-from .state import FAILED, OPEN, QueueState, State
+from .state import FAILED, JOINED, OPEN, QueueState, State
 
 
 def _member(state: State, proposal: int, player: int) -> tuple[QueueState, int, int] | Refusal:
@@ -29,6 +30,8 @@ def _member(state: State, proposal: int, player: int) -> tuple[QueueState, int, 
         return Refusal(Reasons.UNKNOWN_PROPOSAL, f"no proposal is called {proposal_id(proposal)}")
     queue, slot = found
     tickets, _ = queue.roster(slot)
+    if queue.proposals.standing[slot] == JOINED:
+        return Refusal(Reasons.ALREADY_MATCHED, f"{proposal_id(proposal)} was accepted, and its match joined")
     if queue.proposals.standing[slot] == FAILED:
         # Its blamed tickets may be forgotten already, so membership can no longer be told.
         return Refusal(
@@ -49,7 +52,7 @@ def accept(state: State, proposal: int, player: int, now_ms: int) -> Decision | 
     queue, slot, row = found
     if queue.players.accepted[row] or queue.proposals.standing[slot] != OPEN:
         return Refusal(Reasons.ALREADY_ACCEPTED, f"this player has accepted {proposal_id(proposal)} before")
-    if now_ms >= queue.proposals.deadline_ms[slot]:
+    if now_ms >= queue.proposals.deadline_ms[slot] or not still_asked(state, queue, proposal):
         return Refusal(Reasons.PROPOSAL_OVER, f"the time to accept {proposal_id(proposal)} is over")
     tickets, _ = queue.roster(slot)
     slots = state.slots_of(tickets)
@@ -65,6 +68,8 @@ def accept(state: State, proposal: int, player: int, now_ms: int) -> Decision | 
     )
     if pending:
         return Decision((accepted,))
+    if proposal in queue.fillings.invited:
+        return Decision((accepted, joins_match(state, queue, slot, state.sequence + 1, now_ms)))
     return Decision((accepted, all_accepted(queue, slot, state.sequence + 1, now_ms)))
 
 

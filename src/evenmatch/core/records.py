@@ -19,6 +19,7 @@ from .notes import details_of
 from .state import (
     CALLED_OFF,
     FAILED,
+    JOINED,
     MATCHED,
     OPEN,
     OVER,
@@ -38,6 +39,7 @@ _STANDINGS = {
     OVER: "over",
     CALLED_OFF: "cancelled",
     FAILED: "failed",
+    JOINED: "joined",
 }
 
 
@@ -69,7 +71,7 @@ def _tickets(queue: QueueState, slots: Array, now_ms: int) -> list[dict[str, Any
     t = queue.tickets
     columns = (t.status, t.cause, t.joined_ms, t.misses, t.suspended, t.sequence, t.proposal)
     waited, parties = queue.waited_ms(slots, now_ms).tolist(), _parties(queue, slots)
-    return [
+    records = [
         {
             "queue": queue.spec.name,
             "status": Status(status).word,
@@ -87,6 +89,9 @@ def _tickets(queue: QueueState, slots: Array, now_ms: int) -> list[dict[str, Any
             *(column[slots].tolist() for column in columns), waited, parties, strict=True
         )
     ]
+    for place in np.flatnonzero(t.will[slots]).tolist():
+        records[place]["backfill"] = bool(t.will[slots[place]] == 1)
+    return records
 
 
 def _parties(queue: QueueState, slots: Array) -> list[list[dict[str, Any]]]:
@@ -140,8 +145,12 @@ def _proposals(state: State, queue: QueueState, rows: Array) -> list[dict[str, A
         details = details_of(queue, number)
         if details:
             record["details"] = in_names(details, int)
-        if standing != FAILED:
+        if standing not in (FAILED, JOINED):
             record["teams"] = teams
+        found = queue.fillings.by_match.get(number)
+        if found is not None and (found.joined or found.left):
+            record["late"] = {str(ticket): when for ticket, _, when in found.joined}
+            record["left"] = [[player, team, when] for player, team, when in found.left]
         records.append(record)
     return records
 
@@ -150,13 +159,18 @@ def _teams(state: State, queue: QueueState, rows: Array) -> list[list[list[dict[
     """The tickets of each proposal, team by team; none of a failed one, whose tickets go their own ways."""
     p = queue.proposals
     roster, team_of = p.roster[rows], p.team_of[rows]
-    filled = (roster >= 0) & (p.standing[rows] != FAILED)[:, None]
-    tickets = roster[filled]
+    filled = (roster >= 0) & ~np.isin(p.standing[rows], (FAILED, JOINED))[:, None]
+    count, tickets, team_of = np.count_nonzero(filled, axis=1), roster[filled], team_of[filled]
+    if len(queue.fillings):
+        seated = [queue.roster(row) for row in rows[count > 0].tolist()]
+        count[count > 0] = [len(found) for found, _ in seated]
+        tickets = np.concatenate([tickets[:0], *(found for found, _ in seated)])
+        team_of = np.concatenate([team_of[:0], *(teams for _, teams in seated)])
     parties = _parties(queue, state.slots_of(tickets))
-    seats = zip(tickets.tolist(), team_of[filled].tolist(), parties, strict=True)
+    seats = zip(tickets.tolist(), team_of.tolist(), parties, strict=True)
     found: list[list[list[dict[str, Any]]]] = []
-    for count in np.count_nonzero(filled, axis=1).tolist():
-        told = list(islice(seats, count))
+    for many in count.tolist():
+        told = list(islice(seats, many))
         teams: list[list[dict[str, Any]]] = [[] for _ in range(max((team for _, team, _ in told), default=-1) + 1)]
         for ticket, team, players in told:
             teams[team].append({"ticket": ticket, "players": players})
@@ -173,6 +187,6 @@ def match_record(state: State, match: int) -> dict[str, Any] | None:
 def _matches(state: State, queue: QueueState, rows: Array) -> list[dict[str, Any] | None]:
     made_ms = queue.proposals.over_ms[rows].tolist()
     return [
-        None if record["standing"] in ("open", "failed") else record | {"made_ms": when}
+        None if record["standing"] in ("open", "failed", "joined") else record | {"made_ms": when}
         for record, when in zip(_proposals(state, queue, rows), made_ms, strict=True)
     ]

@@ -8,12 +8,13 @@ whether it still claims its players (I11).
 import msgspec
 import numpy as np
 
-from evenmatch.domain.events import Event, MatchesEnded, ResultReported
+from evenmatch.domain.events import Event, ResultReported
 from evenmatch.domain.ids import match_id
 from evenmatch.domain.refusals import Reasons, Refusal
 
+from .backfill import ended
 from .decision import Decision
-from .state import CALLED_OFF, FAILED, OVER, RUNNING, State
+from .state import CALLED_OFF, FAILED, JOINED, OVER, RUNNING, State
 
 
 def no_match(state: State, match: int) -> Refusal | None:
@@ -26,6 +27,8 @@ def no_match(state: State, match: int) -> Refusal | None:
     standing = found[0].proposals.standing[found[1]]
     if standing == FAILED:
         return Refusal(Reasons.UNKNOWN_MATCH, f"{match_id(match)} came to nothing: its ready check failed")
+    if standing == JOINED:
+        return Refusal(Reasons.UNKNOWN_MATCH, f"{match_id(match)} was an invitation to a match that ran already")
     if standing == CALLED_OFF:
         return Refusal(Reasons.MATCH_OVER, f"{match_id(match)} was called off by an operator: it has no result")
     if standing not in (RUNNING, OVER):
@@ -47,5 +50,5 @@ def report(state: State, result: ResultReported, now_ms: int) -> Decision | Refu
     events: tuple[Event, ...] = (msgspec.structs.replace(result, at_ms=now_ms),)
     found = state.find_proposal(result.match)
     if found is not None and found[0].proposals.standing[found[1]] == RUNNING:
-        events += (MatchesEnded(now_ms, found[0].spec.name, np.array([result.match])),)
+        events += ended(state, found[0], np.array([result.match]), now_ms)
     return Decision(events)

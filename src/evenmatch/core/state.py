@@ -26,6 +26,7 @@ from evenmatch.domain.ticket import FACTS, Status
 from .active import Active
 from .map_memory import MapMemory
 from .paged import Paged
+from .places import Fillings
 from .tables import Blocks, Columns, Slots, spans
 
 TICKET_COLUMNS = {
@@ -47,6 +48,7 @@ TICKET_COLUMNS = {
     "proposal": "i8",  # the open proposal or the match it is in, -1 = none
     "sequence": "i8",  # the last event of its story
     "woke": "i8",  # the event since which it has been matchable
+    "will": "i1",  # may it be asked to join a running match? 0 = it has not said, 1 = yes, 2 = no
     "digest_high": "u8",
     "digest_low": "u8",
     "dirty": "?",  # changed since its digest was taken
@@ -70,9 +72,10 @@ PROPOSAL_COLUMNS = {
 FREE, WAITING, PROPOSED, MATCHED, CANCELLED, EXPIRED = (int(status) for status in Status)
 """A ticket's status, as the plain number in its column: comparing a column with an enum's member costs far more."""
 
-OPEN, RUNNING, OVER, FAILED, STARTING, CALLED_OFF = 1, 2, 3, 4, 5, 6
+OPEN, RUNNING, OVER, FAILED, STARTING, CALLED_OFF, JOINED = 1, 2, 3, 4, 5, 6, 7
 """A proposal's standing; 0 = an unused slot. STARTING: all have accepted, and the game server is to confirm the start.
-A match is RUNNING while it claims its players, then OVER, or CALLED_OFF by an operator."""
+A match is RUNNING while it claims its players, then OVER, or CALLED_OFF by an operator. JOINED: an invitation to a
+running match that was accepted; its ticket is in that match now."""
 
 NEVER = 2**62
 """A time that does not come."""
@@ -160,6 +163,8 @@ class QueueState:
         """Kept where the queue has a rule against rematches."""
         self.map_memory = MapMemory()
         """Kept where the queue's venue has a memory of maps."""
+        self.fillings = Fillings()
+        """Running matches that asked for players."""
         self.mode = Mode.OPEN
         self.notes_sum = 0
         """Digest of traits, details, books and lost tickets, kept up to date."""
@@ -202,10 +207,14 @@ class QueueState:
         return result
 
     def roster(self, slot: int) -> tuple[Array, Array]:
-        """The tickets of a proposal and their teams, in order of selection."""
+        """The tickets of a proposal and their teams, in order of selection; then those that joined it late."""
         row: Array = self.proposals.roster[slot]
         filled = row >= 0
-        return row[filled], self.proposals.team_of[slot][filled]
+        tickets, team_of = row[filled], self.proposals.team_of[slot][filled]
+        if self.fillings:
+            late, team = self.fillings.joined(int(self.proposals.proposal[slot]))
+            return np.concatenate((tickets, late)), np.concatenate((team_of, team))
+        return tickets, team_of
 
 
 class State:

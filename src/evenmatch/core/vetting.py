@@ -4,9 +4,10 @@ Two questions, both answered for all proposals at once:
 
 1. Is the plan a plan? Rows that exist, none twice, teams of the right size, one group a match, one reason a row. A plan
    that fails here comes from a broken matcher and is refused whole.
-2. Does it still hold? While the matcher thought, tickets may have left, expired, or been suspended by a proposal in
-   another queue (I11), or players may have blocked others. Such a proposal is dropped; its other tickets simply wait
-   on. So is every proposal when the queue was given another format meanwhile, and one that no region is left for (I5).
+2. Does it still hold? While the matcher thought, tickets may have left, expired, been suspended by a proposal in
+   another queue (I11) or changed what they share, or players may have blocked others. Such a proposal is dropped; its
+   other tickets simply wait on. So is every proposal when the queue was given another format meanwhile, and one that no
+   region is left for (I5).
 
 The first is asked once, and takes no state, so any thread may ask it (`looked_at`). The second is asked of each part of
 the plan just before it is recorded: a large wave is recorded in several events, so that nobody who joins waits for all
@@ -75,6 +76,8 @@ def vet(queue: QueueState, recording: Recording, count: int, apart: Array, first
     tickets = np.where(filled, snapshot.ticket[rows], -1)
     here = (t.ticket[slots] == tickets) & (t.status[slots] == WAITING) & (t.suspended[slots] == 0)
     holds = (here | ~filled).all(axis=1) & (snapshot.format == queue.spec.format)
+    group = t.group[slots]
+    holds &= ((group == group[:, :1]) | ~filled).all(axis=1)
     if len(apart):
         match_of = np.full(len(t.status), -1)
         match_of[slots[filled]] = np.nonzero(filled)[0]

@@ -99,6 +99,15 @@ class Timetable:
         self.parted_until_ms = NEVER
         """When time alone will let two tickets meet that the last wave had to keep apart."""
 
+        self.filled = (-1, -1)
+        """What the last stage of backfill had seen: the queue's last change, and that of all blocks."""
+        self.next_fill_ms = 0
+        """When time alone will change whom it invites."""
+        self.next_stage_ms = 0
+        """Without a wave there is a stage once a beat at most."""
+        self.fill_after = (-1, -1, -1)
+        """Where the next stage goes on, if the last had not time for all."""
+
     @property
     def held(self) -> bool:
         """The snapshot of the wave in flight is still to be copied."""
@@ -120,6 +129,20 @@ class Timetable:
         if self.flight is not None or now_ms < self.next_wave_ms or not queue.waiting or queue.mode is Mode.PAUSED:
             return False
         return queue.changed != self.tried or now_ms >= min(self.next_change_ms, self.parted_until_ms)
+
+    def stage_due(self, queue: QueueState, now_ms: int) -> bool:
+        """Is it time for a stage of backfill: before a wave, if it goes first, or without one?"""
+        if self.flight is not None or now_ms < self.next_wave_ms or not queue.fillings.open:
+            return False
+        if self.due(queue, now_ms):
+            return queue.spec.backfill.priority == "first"
+        return now_ms >= self.next_stage_ms
+
+    def may_fill(self, state: State, queue: QueueState, now_ms: int) -> bool:
+        """Are there open places, and could somebody be invited to one that the last stage did not find?"""
+        if not queue.fillings.open or not queue.waiting or queue.mode is Mode.PAUSED or not queue.spec.backfill.enabled:
+            return False
+        return self.filled != (queue.changed, state.blocks_changed) or now_ms >= self.next_fill_ms
 
     def start(self, state: State, queue: QueueState, now_ms: int, large: int) -> RunMatcher | None:
         """Freeze the queue and send its snapshot to the matcher; None where nobody can be matched now.

@@ -148,6 +148,24 @@ class EndMatch(msgspec.Struct, frozen=True):
     match: int
 
 
+class AskBackfill(msgspec.Struct, frozen=True):
+    """A running match asks for players."""
+
+    match: int
+    places: tuple[tuple[int, int], ...]
+    """The team of each place, and the player who left it (0 = nobody is named)."""
+    key: int = 0
+    """Digest (128 bits) of the caller's idempotency key; 0 = none."""
+    fingerprint: int = 0
+    """Digest (63 bits) of what was asked under that key."""
+
+
+class WithdrawBackfill(msgspec.Struct, frozen=True):
+    """A match asks for nobody any more; whoever was invited waits on."""
+
+    match: int
+
+
 class GiveServer(msgspec.Struct, frozen=True):
     """A match has got a game server."""
 
@@ -214,6 +232,8 @@ Command: TypeAlias = (
     | ConfirmStart
     | FailStart
     | EndMatch
+    | AskBackfill
+    | WithdrawBackfill
     | GiveServer
     | GiveUpServer
     | ReportResult

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from evenmatch.domain.arrays import NO_PAIRS, NONE, Array
+from evenmatch.domain.backfill_events import BackfillEvent
 from evenmatch.domain.queue import Mode, QueueSpec
 from evenmatch.domain.table import Table
 
@@ -50,6 +51,8 @@ class TicketsJoined(msgspec.Struct, frozen=True, tag="tickets_joined", eq=False)
     """a value a player each, None = not given"""
     avoid: Array = NO_PAIRS
     """int64[k, 2]: (ticket, counted from 0, and player) whom tickets do not want to meet"""
+    will: Array = NO_PAIRS
+    """int64[k, 2]: (ticket, counted from 0, and 1 = it may be asked to join running matches, 2 = it may not)"""
 
 
 class TicketsSeen(msgspec.Struct, frozen=True, tag="tickets_seen", eq=False):
@@ -385,4 +388,5 @@ Event: TypeAlias = (
     | KeysForgotten
     | Resumed
     | OperatorActed
+    | BackfillEvent
 )

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
+from evenmatch.domain.backfill import BackfillSpec, backfill_rule_broken
 from evenmatch.domain.ids import QUEUE_NAME
 from evenmatch.domain.rating import RatingSpec, rating_rule_broken
 from evenmatch.domain.venue import AllocateSpec, VenueSpec, allocate_rule_broken, venue_rule_broken
@@ -161,6 +162,7 @@ class QueueSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where matches are played; None = wherever the matcher says, if it does."""
     allocate: AllocateSpec | None = None
     """Who is asked for a game server; None = nobody."""
+    backfill: BackfillSpec = BackfillSpec()
 
 
 def rule_broken(spec: QueueSpec) -> tuple[str, str] | None:
@@ -220,6 +222,8 @@ def rule_broken(spec: QueueSpec) -> tuple[str, str] | None:
     if spec.venue is not None and (wrong := venue_rule_broken(spec.venue)) is not None:
         return wrong
     if spec.allocate is not None and (wrong := allocate_rule_broken(spec.allocate)) is not None:
+        return wrong
+    if (wrong := backfill_rule_broken(spec.backfill, SECONDS_MAX)) is not None:
         return wrong
     return None if spec.rating is None else rating_rule_broken(spec.rating, form.teams)
 

@@ -55,6 +55,10 @@ class Cause(IntEnum):
     """The game server did not say in time that the match has started."""
     OPERATOR = 10
     """An operator ended it."""
+    DESERTED = 11
+    """Of an offence: the player left a match, which asked for another."""
+    NOT_NEEDED = 12
+    """The match that it was invited to ended, or asks for nobody any more."""
 
     @property
     def word(self) -> str:
@@ -100,3 +104,5 @@ class TicketRequest(msgspec.Struct, frozen=True):
     """Digest (63 bits) of what was asked under that key."""
     avoid: tuple[int, ...] = ()
     """Players whom this party does not want to meet."""
+    backfill: bool | None = None
+    """Whether it may be asked to join a running match; None = as the queue has it."""

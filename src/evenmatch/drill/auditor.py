@@ -10,6 +10,7 @@ I8 (replay) is what `evenmatch journal verify` proves. I10 (reasons) is not in t
 from collections import Counter
 from typing import Any
 
+from evenmatch.domain import backfill_events as bev
 from evenmatch.domain import events as ev
 from evenmatch.domain.events import Event
 from evenmatch.domain.queue import QueueSpec
@@ -17,6 +18,7 @@ from evenmatch.domain.ticket import Cause
 
 from .book import LIVE, Book, Proposal, Row, Ticket, read_book
 from .comparing import compare
+from .late import hear_of_backfill
 from .log import Joined, Log, Seen, Told
 
 __all__ = ["Audit", "Book", "Joined", "Log", "Row", "Seen", "Told", "audit", "number", "read_book"]
@@ -98,6 +100,8 @@ class Audit:
                     if proposal is not None:
                         proposal.standing = "over"
                         self._release(proposal)
+            case bev.BackfillAsked() | bev.PlacesOffered() | bev.MatchFilled() | bev.BackfillClosed():
+                hear_of_backfill(self, event)
             case ev.ResultReported():
                 if event.match in self.results:
                     self.fault(f"match {event.match} has a second result")
@@ -109,7 +113,7 @@ class Audit:
                     if ticket is not None:
                         ticket.forgotten = True
                 for number in event.proposal.tolist():
-                    self._proposal(number, event.queue, "over", "failed")
+                    self._proposal(number, event.queue, "over", "failed", "joined")
 
     def _find(self, number: int, queue: str, *allowed: str) -> Ticket | None:
         ticket = self.tickets.get(number)
@@ -290,7 +294,7 @@ class Audit:
             self.live[player].discard(ticket.number)
 
     def _members(self, proposal: Proposal) -> set[int]:
-        return {player for number in proposal.tickets for player in self.tickets[number].players}
+        return {p for number in proposal.tickets for p in self.tickets[number].players} - proposal.left
 
     def _claim(self, proposal: Proposal) -> None:
         for player in self._members(proposal):

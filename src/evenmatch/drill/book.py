@@ -78,3 +78,7 @@ class Proposal:
     standing: str
     accepted: set[int] = field(default_factory=set)
     decliner: int | None = None
+    left: set[int] = field(default_factory=set)
+    """Players who left it while it ran."""
+    joins: int = 0
+    """The match that it invites to; 0 = it is no invitation."""

@@ -10,13 +10,11 @@
    that does not count is refused even then, and so is a page of somebody else's in a browser on this machine.
 """
 
-import ipaddress
 import math
-import socket
 from collections.abc import Callable, Iterable
 from enum import Enum, auto
 from typing import Any, Final, Literal
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 import msgspec
 
@@ -27,6 +25,7 @@ from evenmatch.settings import Settings
 from . import wire
 from .handlers import Answer, problem, turned_away
 from .keys import KeyRing, is_key, keys_path
+from .loopback import is_local, is_loopback
 from .mailbox import Unavailable
 from .rates import Buckets
 from .runner import Runner
@@ -115,6 +114,9 @@ RIGHTS: Final[dict[tuple[str, str], Right]] = {
     ("POST", "/v1/proposals/{proposal}/decline"): Right(Least.BACKEND, Players.IN_BODY),
     ("GET", "/v1/matches/{match}"): Right(Least.READER, Players.IN_MATCH),
     ("POST", "/v1/matches/{match}/end"): Right(Least.BACKEND),
+    ("POST", "/v1/matches/{match}/backfill"): Right(Least.BACKEND),
+    ("GET", "/v1/matches/{match}/backfill"): Right(Least.READER, Players.IN_MATCH),
+    ("DELETE", "/v1/matches/{match}/backfill"): Right(Least.BACKEND),
     ("PATCH", "/v1/tickets/{ticket}"): Right(Least.BACKEND, Players.IN_TICKET),
     ("POST", "/v1/tickets/{ticket}/cancel"): Right(Least.OPERATOR),
     ("POST", "/v1/matches/{match}/started"): Right(Least.BACKEND),
@@ -181,18 +183,6 @@ def right_of(method: str, path: str) -> tuple[Right, str] | None:
         node = inner
     right = node.get("", {}).get(method)
     return None if right is None else (right, named or "")
-
-
-def is_loopback(host: str) -> bool:
-    """Does an address, or every address of a name, lead to this machine only?"""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        try:
-            found = {str(entry[4][0]) for entry in socket.getaddrinfo(host, None)} if host else set()
-        except OSError:
-            return False
-        return bool(found) and all(ipaddress.ip_address(address).is_loopback for address in found)
 
 
 class Gate:
@@ -278,7 +268,7 @@ class Gate:
             if name == b"origin":
                 origin = value.decode("latin-1").lower()
                 allowed = self.settings.cors_origins
-                if origin not in allowed and "*" not in allowed and not _is_local(origin):
+                if origin not in allowed and "*" not in allowed and not is_local(origin):
                     return problem(
                         WireReasons.FORBIDDEN.problem(f"pages of {origin[:100]} need EVENMATCH_CORS_ORIGINS, or a key")
                     )
@@ -361,15 +351,6 @@ def _credential(scope: Message) -> str | Answer | None:
 
 def _is_stream(scope: Message) -> bool:
     return bool(scope["method"] == "GET" and scope["path"].endswith("/events"))
-
-
-def _is_local(origin: str) -> bool:
-    """Is an origin a page of this very machine?"""
-    try:
-        host = urlsplit(origin).hostname or ""
-        return host == "localhost" or ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def unauthenticated(detail: str, *, bad: bool = False) -> Answer:

@@ -69,6 +69,8 @@ class TicketBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, gc=Fal
     """Players whom this party does not want to meet this time."""
     leader: str | msgspec.UnsetType = msgspec.UNSET
     """Who leads the party; left out, the first player does."""
+    backfill: bool | msgspec.UnsetType = msgspec.UNSET
+    """Whether it may be asked to join a match that runs already; left out, as the queue's rules say."""
 
 
 class PlayerChange(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

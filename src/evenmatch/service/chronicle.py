@@ -16,6 +16,9 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+import numpy as np
+
+from evenmatch.domain import backfill_events as bev
 from evenmatch.domain import events as ev
 from evenmatch.domain.ids import match_id, proposal_id, ticket_id
 from evenmatch.domain.ticket import Cause
@@ -40,6 +43,9 @@ _INFO: Final = (
     ev.ResultCorrected,
     ev.SeasonStarted,
     ev.OperatorActed,
+    bev.BackfillAsked,
+    bev.MatchFilled,
+    bev.BackfillClosed,
 )
 _DEBUG: Final = (
     *_INFO,
@@ -49,6 +55,7 @@ _DEBUG: Final = (
     ev.Accepted,
     ev.ContactLost,
     ev.MatchesEnded,
+    bev.PlacesOffered,
 )
 Told = tuple[str, dict[str, Any]]
 _KINDS: Final = {"queues": "queue", "tickets": "ticket", "proposals": "proposal", "matches": "match"}
@@ -84,6 +91,13 @@ def lines_of(event: ev.Event, *, debug: bool) -> Iterator[Told]:
         case ev.OperatorActed():
             fields = {"who": event.who, "action": event.action, "subject": event.subject}
             yield "operator", fields | ({"detail": event.detail} if event.detail else {})
+        case bev.BackfillAsked():
+            yield "places open", {"queue": event.queue, "match": match_id(event.match), "places": len(event.team)}
+        case bev.MatchFilled():
+            yield "match filled", _match(event.queue, event.match, np.array([event.ticket]))
+        case bev.BackfillClosed():
+            fields = {"queue": event.queue, "match": match_id(event.match), "places": len(event.place)}
+            yield "places closed", fields | {"cause": event.cause}
         case _ if debug:
             yield from _of_tickets(event)
 
@@ -140,6 +154,11 @@ def _of_tickets(event: ev.Event) -> Iterator[Told]:
                 "contact lost",
                 {"queue": event.queue, "tickets": [ticket_id(t) for t in event.ticket[:MOST].tolist()]},
             )
+        case bev.PlacesOffered():
+            invited = zip(event.ticket[:MOST].tolist(), event.match[:MOST].tolist(), strict=True)
+            for place, (ticket, match) in enumerate(invited):
+                named = {"proposal": proposal_id(event.first_proposal + place), "match": match_id(match)}
+                yield "invited", {"queue": event.queue, "ticket": ticket_id(ticket)} | named
         case ev.MatchesEnded():
             matches = [match_id(one) for one in event.proposal[:MOST].tolist()]
             yield "matches over", {"queue": event.queue, "matches": matches, "cancelled": event.cancelled}

@@ -22,6 +22,7 @@ import numpy as np
 import structlog
 
 from evenmatch.core.state import QueueState, State
+from evenmatch.domain import backfill_events as bev
 from evenmatch.domain import events as ev
 from evenmatch.domain.arrays import Array
 from evenmatch.numerics.wait_curve import wait_curve
@@ -163,6 +164,8 @@ class Forecasts:
             match event:
                 case ev.WaveFinished(deadline_ms=0, confirm_ms=0):
                     ended.setdefault((event.queue, True), []).append(event.roster[event.roster >= 0])
+                case bev.MatchFilled():
+                    ended.setdefault((event.queue, True), []).append(np.array([event.ticket]))
                 case ev.MatchMade():
                     ended.setdefault((event.queue, True), []).append(event.ticket)
                 case ev.TicketsGone():

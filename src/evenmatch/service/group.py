@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import structlog
 
 from evenmatch.core.engine import Step
@@ -69,7 +70,8 @@ def _request(entry: JoinEntry, numbers: dict[str, int]) -> TicketRequest:
         ping_ms = math.nan if player.ping_ms is None else player.ping_ms
         members.append(Member(numbers[player.id], player.rating, ping_ms, *facts_and_traits(player)))
     avoid = tuple([numbers[name] for name in entry.body.avoid]) if entry.body.avoid else ()
-    return TicketRequest(tuple(members), entry.body.attributes, entry.key, entry.fingerprint, avoid)
+    will = None if entry.body.backfill is msgspec.UNSET else entry.body.backfill
+    return TicketRequest(tuple(members), entry.body.attributes, entry.key, entry.fingerprint, avoid, will)
 
 
 def _named(entry: JoinEntry) -> list[str]:

@@ -95,6 +95,7 @@ def _fresh(
         misses=0,
         players=players or entry.body.players,
         attributes=entry.body.attributes,
+        backfill=entry.body.backfill,
     )
 
 

@@ -84,6 +84,7 @@ def asked(views: "Views", match: int) -> Asked | None:
             for place, team in enumerate(view.teams)
             for ticket in team.tickets
             for player in ticket.players
+            if player.id in team.players
         ],
         "venue": view.details.get("venue", {}),
     }

@@ -10,16 +10,20 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from evenmatch.domain import backfill_events as bev
 from evenmatch.domain import events as ev
 from evenmatch.domain.arrays import Array
-from evenmatch.domain.ids import proposal_id, ticket_id
+from evenmatch.domain.ids import match_id, proposal_id, ticket_id
 from evenmatch.domain.refusals import Refusal
 from evenmatch.domain.ticket import Cause
 
 from .views import MatchView, Views
 
 TERMINAL = frozenset({"matched", "cancelled", "expired"})
-"""After one of these a ticket's story is over; but a match whose game server is still asked for goes on with it."""
+"""After one of these a ticket's story is over; but a match whose game server is still asked for goes on with it, and so
+does one that asks for players."""
+_OF_MATCHES = frozenset({"starting", "matched", "server", "unserved", "backfill", "filled", "unfilled"})
+"""Messages that show the match."""
 
 
 class Mention(msgspec.Struct, frozen=True, eq=False):
@@ -70,6 +74,17 @@ def mentions(event: ev.Event) -> Iterator[Mention]:
         case ev.ServerAllocated() | ev.AllocationFailed():
             kind = "server" if isinstance(event, ev.ServerAllocated) else "unserved"
             yield Mention(kind, event.ticket, event.previous, np.full(len(event.ticket), event.match))
+        case bev.BackfillAsked():
+            yield Mention("backfill", event.ticket, event.previous, np.full(len(event.ticket), event.match))
+        case bev.PlacesOffered():
+            numbers = event.first_proposal + np.arange(len(event.ticket))
+            yield Mention("proposed", event.ticket, event.previous, numbers)
+        case bev.MatchFilled():
+            yield Mention("matched", np.array([event.ticket]), np.array([event.previous]), np.array([event.match]))
+            yield Mention("filled", event.inside, event.inside_previous, np.full(len(event.inside), event.match))
+        case bev.BackfillClosed():
+            numbers = np.full(len(event.ticket), event.match)
+            yield Mention("unfilled", event.ticket, event.previous, numbers, cause=event.cause)
         case ev.ProposalsFailed():
             cause_word = Cause(event.cause).word
             lost = np.isin(event.blamed, event.lost)
@@ -109,19 +124,32 @@ def _message(
             "deadline_ms": event.deadline_ms,
             "timeout_ms": event.deadline_ms - event.at_ms,
         }
+    elif isinstance(event, bev.PlacesOffered) and number is not None:
+        content["proposal"] = {
+            "id": proposal_id(number),
+            "deadline_ms": event.deadline_ms,
+            "timeout_ms": event.deadline_ms - event.at_ms,
+            "joins": match_id(int(event.match[place])),
+        }
     terminal = mention.type in TERMINAL
-    if mention.type in ("starting", "matched", "server", "unserved") and number is not None:
+    if mention.type in _OF_MATCHES and number is not None:
         match = None if seen is None else seen.get(number)
         if match is None:
             match = views.match(number)
             if seen is not None:
                 seen[number] = match
         content["match"] = None if isinstance(match, Refusal) else match
-        made = not isinstance(match, Refusal) and match.standing != "starting"
+        goes_on = not isinstance(match, Refusal) and views.goes_on(match.queue, number)
         if mention.type == "matched":
-            terminal = isinstance(match, Refusal) or not views.awaits_server(match.queue, number)
-        elif mention.type != "starting":
-            terminal = made
+            terminal = not goes_on
+        elif mention.type not in ("starting", "backfill"):
+            terminal = not isinstance(match, Refusal) and match.standing != "starting" and not goes_on
+    if isinstance(event, bev.BackfillAsked):
+        gone = [player for player in event.instead_of.tolist() if player]
+        names = views.directory.names(gone)
+        content["left"] = [names[player] for player in gone]
+    if isinstance(event, bev.MatchFilled):
+        content["joined"] = ticket_id(event.ticket)
     if isinstance(event, ev.ServerAllocated):
         content["server"] = {"address": event.address, "port": event.port, "token": event.token}
     return Told(ticket, sequence, msgspec.json.encode(content).decode(), terminal, mention.type)

@@ -63,6 +63,7 @@ class Metrics:
                 ("proposals_made", "Proposals made, by queue", ("queue",)),
                 ("ready_checks", "Ready checks that ended, by queue and outcome", ("queue", "outcome")),
                 ("cooldowns", "Cool-downs given, by queue and cause", ("queue", "cause")),
+                ("places", "Places of running matches, by queue: asked for, filled or given up", ("queue", "outcome")),
                 ("refusals", "Requests refused, by reason", ("reason",)),
                 ("commit_failures", "Commits that failed", ()),
                 ("busy_refusals", "Requests turned away because the mailbox was full", ()),
@@ -77,6 +78,7 @@ class Metrics:
             name: Gauge(f"evenmatch_{name}", text, labels, registry=self.registry)
             for name, text, labels in (
                 ("tickets_waiting", "Tickets waiting now", ("queue",)),
+                ("places_open", "Places of running matches that nobody is invited to", ("queue",)),
                 ("oldest_wait_seconds", "Longest wait of a waiting ticket", ("queue",)),
                 ("prediction_log_loss", "Mean log-loss of a queue's predictions so far", ("queue",)),
                 (
@@ -144,8 +146,9 @@ class Metrics:
         for name, told in (("tickets_gone", play.gone), ("ready_checks", play.ready_checks)):
             for labels, value in list(told.items()):
                 _set(self._counters[name].labels(*labels), value)
-        for labels, value in list(play.cooldowns.items()):
-            _set(self._counters["cooldowns"].labels(*labels), value)
+        for name, told in (("cooldowns", play.cooldowns), ("places", play.places)):
+            for labels, value in list(told.items()):
+                _set(self._counters[name].labels(*labels), value)
         for reason, value in list(self.refusals.items()):
             _set(self._counters["refusals"].labels(reason), value)
         for queue, value in self.waves.items():
@@ -165,6 +168,7 @@ class Metrics:
             _set(self._counters["http_requests"].labels(method, str(status)), value)
         for view in queues:
             self._gauges["tickets_waiting"].labels(view.name).set(view.waiting)
+            self._gauges["places_open"].labels(view.name).set(view.places_open)
             self._gauges["oldest_wait_seconds"].labels(view.name).set(view.oldest_wait_ms / 1000)
         self._gauges["mailbox_depth"].set(depth)
         self._gauges["sockets_open"].set(sockets)

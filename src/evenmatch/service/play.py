@@ -34,9 +34,9 @@ class CooldownView(msgspec.Struct, frozen=True):
     until_ms: int
     """When the player may join again; in the past, only the offences still count."""
     offences: int
-    """Failed ready checks that are not forgiven yet."""
+    """Failed ready checks, and matches left, that are not forgiven yet."""
     cause: str
-    """What the last one was: declined, lapsed or lost."""
+    """What the last one was: declined, lapsed, lost or deserted."""
 
 
 class PlayerView(msgspec.Struct, frozen=True):

@@ -10,6 +10,7 @@ import numpy as np
 from prometheus_client import CollectorRegistry
 
 from evenmatch.core.state import State
+from evenmatch.domain import backfill_events as bev
 from evenmatch.domain import events as ev
 from evenmatch.domain.arrays import Array
 from evenmatch.domain.ticket import Cause
@@ -30,6 +31,11 @@ class PlayMetrics:
         self.gone: Counter[tuple[str, str]] = Counter()
         self.ready_checks: Counter[tuple[str, str]] = Counter()
         self.cooldowns: Counter[tuple[str, str]] = Counter()
+        self.places: Counter[tuple[str, str]] = Counter()
+        """Places of running matches, by queue: asked, filled, withdrawn, lapsed, ended."""
+        self._fills = QueueHistogram(
+            "evenmatch_fill_seconds", "How long places of running matches were open until filled", _WAITS_S, registry
+        )
         self._waits = QueueHistogram(
             "evenmatch_wait_seconds", "How long tickets that were matched had waited", _WAITS_S, registry
         )
@@ -56,6 +62,15 @@ class PlayMetrics:
                     self.ready_checks[event.queue, "made"] += 1
                 case ev.ProposalsFailed():
                     self._failed(event)
+                case bev.BackfillAsked():
+                    self.places[event.queue, "asked"] += len(event.team)
+                    self._cooled(event.queue, event.offence)
+                case bev.PlacesOffered():
+                    self.proposals[event.queue] += len(event.ticket)
+                case bev.MatchFilled():
+                    self._filled(state, event)
+                case bev.BackfillClosed():
+                    self.places[event.queue, event.cause] += len(event.place)
 
     def _made(self, state: State, name: str, tickets: Array, quality: Array, count: int | None = None) -> None:
         self.matches[name] += len(quality) if count is None else count
@@ -73,5 +88,18 @@ class PlayMetrics:
             self.gone[event.queue, word] += len(event.blamed) - lost
             if lost:
                 self.gone[event.queue, Cause.LOST.word] += lost
-        for cause, count in Counter(event.offence.tolist()).items():
-            self.cooldowns[event.queue, Cause(cause).word] += count
+        self._cooled(event.queue, event.offence)
+
+    def _cooled(self, queue: str, offence: Array) -> None:
+        for cause, count in Counter(offence.tolist()).items():
+            self.cooldowns[queue, Cause(cause).word] += count
+
+    def _filled(self, state: State, event: bev.MatchFilled) -> None:
+        if event.proposal:
+            self.ready_checks[event.queue, "made"] += 1
+        self._made(state, event.queue, np.array([event.ticket]), np.zeros(0), 0)
+        filling = state.queues[event.queue].fillings.by_match.get(event.match)
+        places = [] if filling is None else [place for place in filling.places if place.ticket == event.ticket]
+        self.places[event.queue, "filled"] += len(places)
+        open_s = np.array([(place.filled_ms - place.asked_ms) / 1000 for place in places])
+        self._fills.observe(event.queue, open_s)

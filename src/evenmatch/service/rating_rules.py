@@ -136,6 +136,28 @@ def ratings_of(book: RatingBook, rules: Rules, record: dict[str, Any]) -> tuple[
     return sides, [known.get(place) or rules.newcomer(start) for place, start in places]
 
 
+def late_players(record: dict[str, Any]) -> list[int]:
+    """The players who joined a match while it ran."""
+    late = record.get("late", {})
+    return [
+        player["player"]
+        for team in record["teams"]
+        for party in team
+        if str(party["ticket"]) in late
+        for player in party["players"]
+    ]
+
+
+def as_made(record: dict[str, Any]) -> dict[str, Any]:
+    """A match with those who began it."""
+    late = record.get("late")
+    if not late:
+        return record
+    return record | {
+        "teams": [[party for party in team if str(party["ticket"]) not in late] for team in record["teams"]]
+    }
+
+
 def odds_of_match(book: RatingBook, spec: QueueSpec, match: int, record: dict[str, Any]) -> list[float] | None:
     """How likely each team of a match is to win: as was said before its result, or else by what is known now."""
     rules = rules_of(spec)
@@ -144,6 +166,7 @@ def odds_of_match(book: RatingBook, spec: QueueSpec, match: int, record: dict[st
     result = None if record["standing"] in UNDECIDED else book.result(match)
     if result is not None:
         return result.odds or None
+    record = as_made(record)
     before = ratings_of(book, rules, record)[1]
     team = [place for place, parties in enumerate(record["teams"]) for party in parties for _ in party["players"]]
     raw = rules.odds(before, team, len(record["teams"]), record["made_ms"])

@@ -24,6 +24,8 @@ class PlayerResultView(msgspec.Struct, frozen=True):
     after: float | None = None
     deviation: float | None = None
     """How unsure the rating is now."""
+    late: bool | msgspec.UnsetType = msgspec.UNSET
+    """The player joined while the match ran."""
 
 
 class TeamResultView(msgspec.Struct, frozen=True):
@@ -172,6 +174,7 @@ def result_view(views: Views, result: Result) -> ResultView:
                 before=result.before[row].mu if rated else None,
                 after=result.after[row].mu if rated else None,
                 deviation=result.after[row].sigma if rated else None,
+                late=player in result.late if result.late else msgspec.UNSET,
             )
         )
     return ResultView(

@@ -29,7 +29,8 @@ from evenmatch.numerics.predictions import odds_of, scored
 from evenmatch.storage.ledger import Place, Result
 
 from .group import Group
-from .rating_rules import Rules, rated_queue, ratings_of, rules_of, rules_then
+from .late_ratings import began_with, rated_after
+from .rating_rules import Rules, late_players, rated_queue, ratings_of, rules_of, rules_then
 from .result_bodies import Told
 
 _PIECE: Final = 4_096
@@ -41,7 +42,7 @@ def report(group: Group, match: int, told: Told) -> Result | Refusal:
     runner = group.runner
     known = None if is_running(runner.engine.state, match) else runner.book.result(match)
     if known is not None:
-        leavers = _numbers(group, told)
+        leavers = _numbers(group, told, known.replaced)
         if not known.void and (known.told, known.leavers) == (told.teams, leavers):
             return known
         return Refusal(
@@ -86,10 +87,10 @@ def _record(group: Group, match: int) -> dict[str, Any] | None:
     return None if found is not None and found["standing"] == "cancelled" else found
 
 
-def _numbers(group: Group, told: Told) -> list[int]:
-    """The leavers by number, in order; -1 for names that nobody has."""
+def _numbers(group: Group, told: Told, replaced: list[int]) -> list[int]:
+    """The leavers by number, in order, with those who were replaced; -1 for names that nobody has."""
     known = group.runner.directory.known(list(told.leavers))
-    return sorted({known.get(name, -1) for name in told.leavers})
+    return sorted({*replaced, *(known.get(name, -1) for name in told.leavers)})
 
 
 def _unrated(group: Group, match: int, record: dict[str, Any], told: Told) -> Result | Refusal:
@@ -105,7 +106,12 @@ def _unrated(group: Group, match: int, record: dict[str, Any], told: Told) -> Re
         leavers=[],
         player=[player["player"] for team in teams for party in team for player in party["players"]],
         team=[place for place, team in enumerate(teams) for party in team for _ in party["players"]],
+        replaced=[player for player, _, _ in record.get("left", [])],
+        late=late_players(record),
     )
+    queue = group.runner.engine.state.queues.get(record["queue"])
+    if result.late and queue is not None:
+        result = msgspec.structs.replace(result, late_rated=queue.spec.backfill.rated)
     return _with(group, result, told)
 
 
@@ -118,7 +124,7 @@ def _with(group: Group, result: Result, told: Told) -> Result | Refusal:
             f"{match_id(result.match)} has {teams} teams, but the result tells of {len(told.teams)}: "
             "tell of every team, in the order of the match",
         )
-    leavers = _numbers(group, told)
+    leavers = _numbers(group, told, result.replaced)
     strangers = [
         name for name in told.leavers if not set(group.runner.directory.known([name]).values()) & {*result.player}
     ]
@@ -133,22 +139,18 @@ def _rated(group: Group, rules: Rules, record: dict[str, Any], result: Result) -
     """A result with its ratings, and the odds as the model says them."""
     book = group.runner.book
     sides, before = ratings_of(book, rules, record)
-    raw = rules.odds(before, result.team, len(result.rank), group.now_ms)
+    first = began_with(msgspec.structs.replace(result, before=before))
+    raw = rules.odds(first.before, first.team, len(result.rank), group.now_ms)
     return msgspec.structs.replace(
         result,
         ladder=rules.ladder,
         sides=sides,
         before=before,
-        after=_after(rules, result, before),
+        after=rated_after(rules, result, before),
         rated_by=rules.told,
         odds=odds_of(book.predicted(result.queue), raw).tolist(),
         season=book.season(rules.ladder),
     ), raw
-
-
-def _after(rules: Rules, result: Result, before: list[Rating]) -> list[Rating]:
-    left = [player in result.leavers for player in result.player]
-    return rules.after(before, result.team, result.rank, left, result.at_ms)
 
 
 def _event(result: Result) -> ev.ResultReported:
@@ -215,7 +217,7 @@ def rerate(
         if changed and not any(place in known for place in places):
             continue
         before = [known.get(place, old) for place, old in zip(places, result.before, strict=True)]
-        after = before if result.void else _after(rules_then(result), result, before)
+        after = before if result.void else rated_after(rules_then(result), result, before)
         known.update(zip(places, after, strict=True))
         changed.append(msgspec.structs.replace(result, before=before, after=after))
     for season in waiting:

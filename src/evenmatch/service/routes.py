@@ -29,6 +29,7 @@ from .documented import response as _response
 from .examples import EXAMPLES
 from .handlers import BatchAnswer, TicketAnswer
 from .openapi import document as _document
+from .routes_backfill import backfill_routes
 from .routes_backup import backup_routes
 from .routes_deadletters import deadletter_routes
 from .routes_operators import operator_routes
@@ -312,6 +313,7 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
             metrics,
             openapi,
             docs,
+            *backfill_routes(runner),
             *backup_routes(runner),
             *deadletter_routes(runner),
             *operator_routes(runner),

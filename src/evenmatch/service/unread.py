@@ -6,6 +6,7 @@ from litestar import Request
 
 from evenmatch.domain.queue import Mode
 
+from .backfills import BackfillBody
 from .bodies import BatchBody, BlocksBody, ModeBody, PlayerAnswerBody, TicketBody, TicketChange, WhyBody
 from .result_bodies import CorrectionBody, ResultBody, SeasonBody
 from .rules_handlers import RollbackBody
@@ -21,6 +22,7 @@ BODIES: Final[dict[str, Any]] = {
     "season": SeasonBody(),
     "spec": {},
     "rollback": RollbackBody(0),
+    "backfill": BackfillBody([]),
 }
 """The last part of a path -> an empty body of its kind."""
 

@@ -41,16 +41,21 @@ class TeamTicketView(msgspec.Struct, frozen=True):
 
     id: str
     players: list[Player]
+    late_ms: int | msgspec.UnsetType = msgspec.UNSET
+    """When it joined the match, if it came late."""
 
 
 class TeamView(msgspec.Struct, frozen=True):
     """A team of a match."""
 
     players: list[str]
-    """The ids of all its players."""
+    """The ids of all its players, less those who left."""
     tickets: list[TeamTicketView]
+    """All that were ever in it."""
     name: str | None = None
     """What the queue calls it, such as attack."""
+    left: list[str] | msgspec.UnsetType = msgspec.UNSET
+    """Who left, and for whom others were asked for."""
 
 
 class ServerView(msgspec.Struct, frozen=True):
@@ -63,7 +68,7 @@ class ServerView(msgspec.Struct, frozen=True):
 
 
 class MatchView(msgspec.Struct, frozen=True):
-    """A match: accepted by everyone, never changed."""
+    """A match: accepted by everyone. Who plays changes only where it asked for players (backfill)."""
 
     id: str
     queue: str
@@ -107,6 +112,8 @@ class TicketView(msgspec.Struct, frozen=True):
     """Why the last wave left it waiting."""
     proposal: ProposalView | None = None
     match: MatchView | None = None
+    backfill: bool | msgspec.UnsetType = msgspec.UNSET
+    """Whether it may be asked to join a match that runs already, while it is live and if it has said so."""
 
 
 class WaveView(msgspec.Struct, frozen=True):
@@ -140,6 +147,8 @@ class QueueView(msgspec.Struct, frozen=True):
     mode: str
     """open, paused (no waves are run) or draining (nobody may join)"""
     spec: QueueSpec
+    places_open: int = 0
+    """Places of running matches that nobody is invited to."""
 
 
 class Views:
@@ -170,6 +179,7 @@ class Views:
             reason=self._reason(record["queue"], number) if record["status"] == "waiting" else None,
             proposal=None if record["proposal"] is None else self.proposal(record["proposal"]),
             match=None if record["match"] is None else self._match(record["match"]),
+            backfill=record.get("backfill", msgspec.UNSET),
         )
 
     def _reason(self, queue: str, ticket: int) -> str | None:
@@ -182,7 +192,7 @@ class Views:
         if record is None:
             return Refusal(Reasons.UNKNOWN_TICKET, f"no ticket is called {ticket_id(number)}")
         over = record["status"] not in ("waiting", "proposed")
-        awaits = record["match"] is not None and self.awaits_server(record["queue"], record["match"])
+        awaits = record["match"] is not None and self.goes_on(record["queue"], record["match"])
         return int(record["sequence"]), over and not awaits
 
     def proposal(self, number: int) -> ProposalView:
@@ -205,17 +215,28 @@ class Views:
             return None
         parties = [party for team in record["teams"] for party in team]
         players = iter(self._players([party["players"] for party in parties]))
+        late = record.get("late", {})
         teams = [
-            [TeamTicketView(ticket_id(party["ticket"]), next(players)) for party in team] for team in record["teams"]
+            [
+                TeamTicketView(ticket_id(party["ticket"]), next(players), late.get(str(party["ticket"]), msgspec.UNSET))
+                for party in team
+            ]
+            for team in record["teams"]
         ]
+        left = self._left(record)
         return MatchView(
             id=match_id(number),
             queue=record["queue"],
             wave=record["wave"],
             made_ms=record["made_ms"],
             teams=[
-                TeamView([p.id for party in team for p in party.players], team, name)
-                for team, name in zip(teams, self._team_names(record["queue"], len(teams)), strict=True)
+                TeamView(
+                    [p.id for party in team for p in party.players if p.id not in left.get(n, ())],
+                    team,
+                    name,
+                    left.get(n, msgspec.UNSET),
+                )
+                for n, (team, name) in enumerate(zip(teams, self.team_names(record["queue"], len(teams)), strict=True))
             ],
             standing=record["standing"],
             quality=record["quality"],
@@ -224,6 +245,21 @@ class Views:
             odds=self._odds(number, record),
             server=self.server(record["queue"], number),
         )
+
+    def _left(self, record: dict[str, Any]) -> dict[int, list[str]]:
+        """Team -> the players who left it."""
+        gone = record.get("left", [])
+        names = self.directory.names([player for player, _, _ in gone])
+        found: dict[int, list[str]] = {}
+        for player, team, _ in gone:
+            found.setdefault(team, []).append(names[player])
+        return found
+
+    def wants_players(self, queue: str, number: int) -> bool:
+        """Does a match ask for players that have not come yet?"""
+        found = self.engine.state.queues.get(queue)
+        filling = None if found is None else found.fillings.by_match.get(number)
+        return filling is not None and filling.wanted
 
     def _letter(self, queue: str, number: int) -> Letter | None:
         """The request for a match's game server, where its queue asks for one."""
@@ -234,6 +270,10 @@ class Views:
         """Is a match still to hear of its game server?"""
         letter = self._letter(queue, number)
         return letter is not None and letter.status == "pending"
+
+    def goes_on(self, queue: str, number: int) -> bool:
+        """Will more be told of a match: of its game server, or of players that it asks for?"""
+        return self.awaits_server(queue, number) or self.wants_players(queue, number)
 
     def server(self, queue: str, number: int) -> ServerView | msgspec.UnsetType:
         """A match's game server, once there is one."""
@@ -251,7 +291,7 @@ class Views:
         record = ticket_record(self.engine.state, number, now_ms) or self.journal.finished_ticket(number)
         return None if record is None else self._players([record["players"]])[0]
 
-    def _team_names(self, queue: str, teams: int) -> Sequence[str | None]:
+    def team_names(self, queue: str, teams: int) -> Sequence[str | None]:
         """What the teams of a match are called, by the rules of now; None where they have no names."""
         known = self.engine.state.queues.get(queue)
         names = () if known is None else known.spec.match.team_names
@@ -279,6 +319,7 @@ class Views:
             version=queue.version,
             mode=queue.mode.value,
             spec=queue.spec,
+            places_open=queue.fillings.open,
         )
 
     def queues(self, now_ms: int) -> list[QueueView]:

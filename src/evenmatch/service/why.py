@@ -16,10 +16,11 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
+from evenmatch.core.backfill_choice import Chances, chances
 from evenmatch.core.engine import Engine
 from evenmatch.core.freeze import freeze
 from evenmatch.core.meetings import forbidden
-from evenmatch.core.state import WAITING, QueueState
+from evenmatch.core.state import NEVER, WAITING, QueueState
 from evenmatch.domain.explanation import Explanation, Near
 from evenmatch.domain.ids import TICKET_PREFIX, number_of
 from evenmatch.domain.match import Reason
@@ -53,6 +54,7 @@ _CAUSES: Final = {
     "start_failed": "the game server said that the match could not start",
     "not_confirmed": "the game server did not say in time that the match has started",
     "operator": "an operator ended it",
+    "not_needed": "the match that it was invited to needs nobody any more",
 }
 
 
@@ -75,6 +77,19 @@ class NearView(msgspec.Struct, frozen=True):
     """The two could be matched now."""
     reach_s: float | None
     """Seconds until they could, if both just wait; 0 = now, null = waiting alone does not help."""
+
+
+class PlacesView(msgspec.Struct, frozen=True):
+    """How the ticket stands to running matches of its queue that ask for players."""
+
+    teams: int
+    """Teams with open places."""
+    fits: int
+    """Those of them that would take it now."""
+    willing: bool
+    """It may be asked."""
+    reach_s: float | None = None
+    """Seconds until time alone lets it fit another; null = waiting alone does not help."""
 
 
 class WhyView(msgspec.Struct, frozen=True):
@@ -102,6 +117,8 @@ class WhyView(msgspec.Struct, frozen=True):
     """Who will be acceptable first."""
     unlock: str | None = None
     """What would make a match possible; null = nothing more is needed than the next wave."""
+    places: PlacesView | None = None
+    """Of running matches that ask for players; null = there are none."""
 
 
 class WhyAnswer(msgspec.Struct, frozen=True):
@@ -124,6 +141,8 @@ class Look(msgspec.Struct, frozen=True, eq=False):
     """Tickets that wait, but not now."""
     again_ms: int = 0
     """When the queue will be copied again."""
+    chances: Chances | None = None
+    """With running matches that ask for players; None = none does."""
 
 
 class _Copy(msgspec.Struct, frozen=True, eq=False):
@@ -175,7 +194,11 @@ class Why:
         copy = self._copy(views.engine, queue, now_ms)
         rows = np.flatnonzero(copy.snapshot.ticket == number)
         row = int(rows[0]) if len(rows) else -1
-        return Look(view, now_ms, queue.spec, queue.mode, copy.snapshot, row, copy.suspended, copy.until_ms)
+        found = views.engine.state.find_ticket(number)
+        asked = None
+        if queue.fillings.open and queue.spec.backfill.enabled and found is not None:
+            asked = chances(views.engine.state, queue, found[1], now_ms)
+        return Look(view, now_ms, queue.spec, queue.mode, copy.snapshot, row, copy.suspended, copy.until_ms, asked)
 
     def _copy(self, engine: Engine, queue: QueueState, now_ms: int) -> _Copy:
         """The queue's columns, fresh or lately copied."""
@@ -261,7 +284,16 @@ def told(look: Look, more: str = "") -> WhyView:
         words=f"{words} {more}".strip(),
         reason=view.reason,
         reason_words=None if reason is None else reason.text,
+        places=_places(look),
     )
+
+
+def _places(look: Look) -> PlacesView | None:
+    asked = look.chances
+    if asked is None or not asked.teams:
+        return None
+    reach_s = None if asked.next_ms == NEVER else max(0.0, (asked.next_ms - look.now_ms) / 1000)
+    return PlacesView(asked.teams, asked.fits, asked.willing, reach_s)
 
 
 def _seconds(milliseconds: int) -> str:

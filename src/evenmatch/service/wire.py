@@ -120,6 +120,10 @@ _KNOWN_FIELDS: Final = (
     "player",
     "avoid",
     "leader",
+    "backfill",
+    "places",
+    "team",
+    "instead_of",
     "mode",
     "why",
 )

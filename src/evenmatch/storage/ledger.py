@@ -44,6 +44,12 @@ class Result(msgspec.Struct, frozen=True):
     season: int = 1
     void: bool = False
     corrections: int = 0
+    late: list[int] = []
+    """Players who joined while the match ran."""
+    replaced: list[int] = []
+    """Players who left, and for whom others were asked for: they are leavers whatever is reported."""
+    late_rated: str = ""
+    """How late-comers are rated: full, wins or none."""
 
     @property
     def places(self) -> list[Place]:
