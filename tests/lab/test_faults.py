@@ -1,4 +1,4 @@
-"""Faults: commands that are lost, late or doubled and engines that crash break no invariant; and if one broke, it shows."""
+"""Faults: commands lost, late or doubled and engines that crash break no invariant; and if one broke, it would show."""
 
 import msgspec
 import numpy as np
@@ -66,7 +66,7 @@ def test_without_faults_it_is_the_plain_world() -> None:
 class _Twice(FaultyWire):
     """An engine that forgets idempotency keys."""
 
-    def key(self, wish: int) -> int:
+    def key(self, wish: int) -> int:  # noqa: ARG002
         return 0
 
 

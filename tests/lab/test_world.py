@@ -14,6 +14,7 @@ from evenmatch.lab.log import End, Log
 from evenmatch.lab.measures import measured
 from evenmatch.lab.people import People
 from evenmatch.lab.population import Sessions
+from evenmatch.lab.wire import PlainWire
 
 from .small import crowd, lived
 
@@ -58,6 +59,7 @@ def test_everybody_is_somewhere_and_in_one_match_at_a_time() -> None:
         by_player.setdefault(row, []).append(began[match])
     for moments in by_player.values():
         assert all(later - earlier >= 1_000 for earlier, later in itertools.pairwise(moments))
+    assert isinstance(world.wire, PlainWire)
     status = world.wire.engine.state.queues["epgc"].tickets.status
     for one, kept in ((End.WAITING, Status.WAITING), (End.PROPOSED, Status.PROPOSED)):
         assert int((end == one).sum()) == int((status == kept).sum())
