@@ -204,6 +204,20 @@ def test_a_watch_goes_on_over_broken_connections_and_a_killed_server(make_server
 # -- patience, without a server ----------------------------------------------------------------------------------------
 
 
+def test_connections_that_are_of_no_use_any_more_are_made_anew(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On uvloop, a pool with a connection that was dropped early fails like this for good."""
+
+    async def fail(*_: object, **__: object) -> None:
+        raise AttributeError("'NoneType' object has no attribute 'getpeername'")
+
+    async def run() -> None:
+        async with Client(server.url, patience_s=PATIENCE_S) as client:
+            monkeypatch.setattr(client._http, "request", fail)
+            assert [one["name"] for one in await client.queues()] == ["cold", "duel", "idle"]
+
+    asyncio.run(run())
+
+
 def test_waits_grow_and_are_spread() -> None:
     backoff = Backoff(1.0, 8.0)
     waits = [backoff.next_s() for _ in range(6)]

@@ -38,16 +38,23 @@ class Client:
         self.patience_s = patience_s
         self._headers = headers_of(key)
         self._wait_s = wait_s
-        self._http: httpx.AsyncClient = httpx.AsyncClient(
-            base_url=self.url,
-            headers=self._headers,
-            timeout=httpx.Timeout(wait_s, pool=None),
-            limits=httpx.Limits(max_connections=_AT_ONCE, max_keepalive_connections=_AT_ONCE),
-        )
+        self._http = self._connections()
+        self._worn: list[httpx.AsyncClient] = []
+        """Connections that are of no use any more; requests may still be under way over them."""
         self._room = asyncio.Semaphore(_AT_ONCE)
         # Streams have connections of their own: with those of requests, a hundred of them would leave none to ask over.
         self._streams: httpx.AsyncClient = httpx.AsyncClient(
             headers=self._headers, limits=httpx.Limits(max_connections=None, max_keepalive_connections=0)
+        )
+
+    def _connections(self) -> Any:
+        import httpx
+
+        return httpx.AsyncClient(
+            base_url=self.url,
+            headers=self._headers,
+            timeout=httpx.Timeout(self._wait_s, pool=None),
+            limits=httpx.Limits(max_connections=_AT_ONCE, max_keepalive_connections=_AT_ONCE),
         )
 
     async def __aenter__(self) -> "Client":
@@ -60,7 +67,8 @@ class Client:
 
     async def close(self) -> None:
         """Let go of all connections."""
-        await self._http.aclose()
+        for connections in (self._http, *self._worn):
+            await connections.aclose()
         await self._streams.aclose()
 
     async def _ask(self, call: calls.Call[T]) -> T:
@@ -74,6 +82,12 @@ class Client:
                 async with self._room:
                     answer = await self._http.request(call.method, call.path, json=call.body, headers=headers)
             except httpx.TransportError as error:
+                wait_s = attempt.unanswered(self.url, error, time.monotonic())
+            except AttributeError as error:
+                # On uvloop a connection that the server dropped early has no socket any more; anyio asks it all the
+                # same who is at the other end, whenever the pool looks at it: the pool is of no use from then on.
+                self._worn.append(self._http)
+                self._http = self._connections()
                 wait_s = attempt.unanswered(self.url, error, time.monotonic())
             else:
                 retry_after = answer.headers.get("retry-after")
