@@ -100,3 +100,27 @@ def test_an_event_against_the_rules_is_noticed() -> None:
 def test_a_share_that_is_none_is_refused() -> None:
     with pytest.raises(LabError, match="lose = 2 is no share"):
         Rates(lose=2.0)
+
+
+def test_the_command_tells_what_went_wrong_on_purpose_and_how_to_run_a_seed_again(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from evenmatch.cli import app, lab_faults
+
+    arguments = ["lab", "faults", "--hours", "0.2", "--seeds", "2", "--json"]
+    monkeypatch.setattr("sys.argv", ["evenmatch", *arguments])
+    app(arguments, result_action="return_value")
+    told = msgspec.json.decode(capsys.readouterr().out)
+    assert told["seeds"] == [1, 2]
+    assert told["events"] > 100
+
+    def broken(*_: object) -> None:
+        raise Broken("I1: made up")
+
+    monkeypatch.setattr(lab_faults, "_run", broken)
+    with pytest.raises(SystemExit) as ended:
+        app(arguments, result_action="return_value")
+    assert ended.value.code == 1
+    shown = capsys.readouterr().err
+    assert "seed 1: I1: made up" in shown
+    assert "run it again: evenmatch lab faults --hours 0.2 --json --seed 1" in shown

@@ -83,6 +83,11 @@ lab.command(
     name="calibrate",
     help="Find parameters that fit your own players, and print the tables of queues.toml.",
 )
+lab.command(
+    "evenmatch.cli.lab_faults:faults",
+    name="faults",
+    help="Lose, delay and double what players send, crash the engine, and audit every step.",
+)
 app.command(
     "evenmatch.cli.replay:replay",
     name="replay",
