@@ -34,7 +34,7 @@ DOCS: Final = sorted(
 )
 ROOTS: Final = (ROOT, ROOT / "src" / "evenmatch")
 """Where a path in a document may begin, besides the document's own folder."""
-NESTED: Final = ("journal", "bench", "drill", "keys", "queues")
+NESTED: Final = ("journal", "bench", "drill", "keys", "lab", "queues")
 """Verbs that have verbs of their own."""
 EXAMPLES: Final = sorted((ROOT / "examples").glob("*.py"))
 

@@ -53,7 +53,7 @@ SEES: Final[dict[str, tuple[str, ...]]] = {
     "warming": ("numerics", "matchers"),
     "planning": ("domain", "matchers", "numerics", "errors", "tickets"),
     "service": ROOMS,
-    "lab": ROOMS,
+    "lab": (*ROOMS, "pages", "drill"),
     "reproduce": (*ROOMS, "planning", "tickets", "pages"),
     "wiring": EVERYTHING,
     "cli": EVERYTHING,

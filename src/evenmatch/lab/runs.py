@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-import evenmatch
+from evenmatch import __version__
 from evenmatch.domain.queue import QueueSpec
 
 from . import people, traffic
@@ -76,7 +76,7 @@ def _files(case: Case) -> list[str]:
 @cache
 def _program() -> str:
     """The version, and a digest of every file that a run depends on."""
-    digest = hashlib.blake2b(evenmatch.__version__.encode(), digest_size=12)
+    digest = hashlib.blake2b(__version__.encode(), digest_size=12)
     root = resources.files("evenmatch")
     for room in _ROOMS:
         for file in sorted(Path(str(root / room)).glob("*.py")):

@@ -8,10 +8,9 @@ rules and the matcher do, as in the server. A plan takes no virtual time.
 """
 
 import contextlib
-import math
 import time
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -22,13 +21,14 @@ from evenmatch.domain.arrays import Array, numbers
 from evenmatch.domain.effects import RunMatcher
 from evenmatch.domain.queue import QueueSpec
 from evenmatch.domain.refusals import Refusal
-from evenmatch.domain.ticket import Cause, Member, TicketRequest
+from evenmatch.domain.ticket import Cause, TicketRequest
 from evenmatch.matchers.contract import Matcher, plan_wave, wave_next_change_ms
 from evenmatch.matchers.registry import build
 from evenmatch.numerics.rating_models import Ratings, build_model
 
 from .agenda import Agenda, Kind
 from .behaviour import ACCEPTS, DECLINES, GAMES, LOST, Behaviour
+from .facts import Facts
 from .log import End, Log
 from .outcomes import Outcomes
 from .overtaking import overtaken
@@ -42,8 +42,6 @@ __all__ = ["STEP_MS", "World"]
 STEP_MS: Final = 500
 _PLAYERS: Final = 1 << 24
 """A player's number takes so much room in the code of an answer."""
-_NO_FACTS: Final[dict[str, float]] = {}
-_NO_TRAITS: Final[dict[str, Any]] = {}
 
 
 class World:
@@ -73,7 +71,7 @@ class World:
         self.ratings = Ratings(*(column.copy() for column in people.ratings))
         self.games = people.games.copy()
         self.outcomes = Outcomes(population.game, spec, people, seed)
-        self._facts = _Facts(spec, population, people)
+        self._facts = Facts(spec, population, people)
         self._busy = np.zeros(len(people), bool)
         """Players who are in a session."""
         self._proposals: dict[int, tuple[Array, Array]] = {}
@@ -369,34 +367,3 @@ class World:
         leaving = places[~stays] + 1
         if len(leaving):
             self._busy[self._rows_of(leaving)[0]] = False
-
-
-class _Facts:
-    """What a player brings to the queue."""
-
-    def __init__(self, spec: QueueSpec, population: Population, people: People) -> None:
-        keeps = set(spec.door.keeps)
-        self._ping = people.ping
-        self._sides = people.sides if any(name.startswith("ratings.") for name in keeps) else None
-        self._names = tuple(f"ratings.{name}" for name in population.sides.names)
-        self._regions = [people.regions[place] for place in people.region.tolist()] if "region" in keeps else None
-        self._latency = people.latency if spec.venue is not None and spec.venue.regions else None
-        self._near = tuple(f"latencies.{name}" for name in people.regions)
-        self._profile = {
-            f"profile.{name}": words for name, words in people.profile.items() if f"profile.{name}" in keeps
-        }
-
-    def member(self, row: int, believed: Array) -> Member:
-        """One player, as the engine may know them."""
-        rating = float(believed[row])
-        facts, traits = _NO_FACTS, _NO_TRAITS
-        if self._sides is not None:
-            mine = self._sides[row].tolist()
-            facts = {name: rating + one for name, one in zip(self._names, mine, strict=True) if not math.isnan(one)}
-        if self._latency is not None:
-            facts = facts | dict(zip(self._near, self._latency[row].tolist(), strict=True))
-        if self._regions is not None:
-            traits = {"region": self._regions[row]}
-        if self._profile:
-            traits = traits | {name: words[row] for name, words in self._profile.items()}
-        return Member(row + 1, rating, float(self._ping[row]), facts, traits)
