@@ -83,7 +83,7 @@ bench: $(READY)
 
 lock: $(READY)
 	@$(BIN)/python -m uv --version >/dev/null 2>&1 || $(PIP) install uv
-	@$(BIN)/python -m uv --quiet pip compile pyproject.toml --extra dev --extra bench --extra build --upgrade \
+	@$(BIN)/python -m uv --quiet pip compile pyproject.toml --extra dev --extra bench --extra build --extra lab --upgrade \
 	    --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 	    --no-annotate --output-file requirements.lock
 	@$(MAKE) setup

@@ -84,6 +84,11 @@ lab.command(
     help="Find parameters that fit your own players, and print the tables of queues.toml.",
 )
 lab.command(
+    "evenmatch.cli.lab_tune:tune",
+    name="tune",
+    help="Search a matcher's parameters until a target is met, and check them on other traffic.",
+)
+lab.command(
     "evenmatch.cli.lab_faults:faults",
     name="faults",
     help="Lose, delay and double what players send, crash the engine, and audit every step.",

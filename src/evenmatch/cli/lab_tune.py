@@ -1,0 +1,120 @@
+"""evenmatch lab tune: parameters that meet a target, found on simulated players."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from cyclopts import Parameter
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from evenmatch.cli.lab import INTERRUPTED, RESULTS
+from evenmatch.lab.pool import Stopped
+from evenmatch.lab.tune import Tried, Tuned
+from evenmatch.lab.tune import tune as search
+
+MISSED = 1
+
+
+def tune(
+    *,
+    matcher: str,
+    target: Annotated[list[str], Parameter(negative=())],
+    population: str = "duel-small",
+    trials: int = 40,
+    hours: float = 1.0,
+    seeds: int = 2,
+    held_out: int = 3,
+    json: bool = False,
+    results: Path = RESULTS,
+    workers: int | None = None,
+) -> None:
+    """Search a matcher's parameters until a target is met, and check them on traffic the search never saw.
+
+    Parameters
+    ----------
+    matcher
+        The matcher to tune.
+    target
+        What is wanted: "p90 wait 60 s" or "90 % of matches within 45-55 %"; may be given several times.
+    population
+        Who plays: a preset, or a TOML file.
+    trials
+        How many settings are tried.
+    hours
+        How much virtual time each run has.
+    seeds
+        How many runs each setting has.
+    held_out
+        How many runs, with other seeds, check the one that is chosen.
+    json
+        Print everything as JSON.
+    results
+        The folder that keeps what is done; what is there is not done again.
+    workers
+        Processes to use; left out: as many as there are processors.
+    """
+    columns = (TextColumn("tuning"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
+    with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True)) as progress:
+        task = progress.add_task("", total=1.0)
+        try:
+            found = search(
+                matcher,
+                target,
+                population,
+                trials=trials,
+                hours=hours,
+                seeds=seeds,
+                held_out=held_out,
+                keep=results,
+                workers=workers,
+                progress=lambda share: progress.update(task, completed=share),
+            )
+        except Stopped:
+            progress.stop()
+            told = f"evenmatch: stopped; what is done is kept in {results}. The same command goes on from there."
+            print(told, file=sys.stderr)
+            raise SystemExit(INTERRUPTED) from None
+    if json:
+        sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
+    else:
+        _show(found)
+    if not (found.met and found.holds):
+        raise SystemExit(MISSED)
+
+
+def _show(found: Tuned) -> None:
+    console = Console(highlight=False)
+    wanted = " and ".join(target.words for target in found.targets)
+    console.print(Text(f"{found.matcher} on {found.population}: {wanted}; {found.trials} settings tried"))
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for title in ("wait p90 s", "fair", "wave s", "parameters"):
+        table.add_column(title, justify="left" if title == "parameters" else "right")
+    for one in found.front:
+        chosen = one == found.chosen
+        table.add_row(*_cells(one), style="green" if chosen else "")
+    console.print("the front: nothing that was tried beats these in both")
+    console.print(table)
+    if not found.met:
+        console.print(Text("No setting met the target; the nearest:", style="yellow"))
+    else:
+        console.print("chosen:")
+    console.print(Text("  " + "  ".join(_cells(found.chosen))))
+    console.print(f"on {len(found.held_out)} seeds that the search never saw:")
+    for name, mean in found.checked.items():
+        shown = "-" if mean.mean is None else f"{mean.mean:.4g}"
+        around = "" if mean.low is None or mean.high is None else f"  ({mean.low:.4g} to {mean.high:.4g})"
+        console.print(Text(f"  {name:<24} {shown}{around}"))
+    console.print("The target holds there." if found.holds else Text("It does not hold there.", style="yellow"))
+    console.print("\nFor queues.toml:\n")
+    print(found.toml, end="")
+
+
+def _cells(one: Tried) -> list[str]:
+    wait = "-" if one.wait_s is None else f"{one.wait_s:.0f}"
+    fair = "-" if one.fair_share is None else f"{one.fair_share:.1%}"
+    return [wait, fair, f"{one.every_s:g}", ", ".join(f"{name}={value}" for name, value in one.parameters.items())]

@@ -1,0 +1,70 @@
+"""What a designer wants: "p90 wait 60 s", "90 % of matches within 45-55 %"."""
+
+import itertools
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from evenmatch.errors import LabError
+
+from .comparison import QUALITY, WAIT
+
+__all__ = ["Target", "of_words"]
+
+_WAIT = re.compile(r"p(50|90|99) wait (?:of |under |within |<=? ?)?([\d.]+) ?s(?:econds)?", re.IGNORECASE)
+_FAIR = re.compile(r"([\d.]+) ?% of (?:the )?matches within 45 ?(?:-|to|–) ?55 ?%?", re.IGNORECASE)
+_EXAMPLES = '"p90 wait 60 s" or "90 % of matches within 45-55 %"'
+
+
+class Target(msgspec.Struct, frozen=True):
+    """A measure and how far it may go."""
+
+    words: str
+    measure: str
+    limit: float
+    at_least: bool
+    """The measure must reach the limit; otherwise it must not exceed it."""
+
+    def short(self, value: float | None) -> float:
+        """How much is missing, as a share of the limit; 0 = it is met."""
+        if value is None:
+            return 1e6
+        return max(0.0, (self.limit - value if self.at_least else value - self.limit) / max(self.limit, 1e-9))
+
+
+def of_words(words: Sequence[str]) -> list[Target]:
+    """Targets from what was written; LabError if they can't be read, or contradict each other."""
+    found: list[Target] = []
+    for one in words:
+        target = _read(one)
+        for other in found:
+            if other.measure == target.measure and other.limit != target.limit:
+                raise LabError(f"{other.words!r} and {target.words!r} contradict each other: give one of them")
+        found.append(target)
+    if not found:
+        raise LabError(f"there is no target: give one such as {_EXAMPLES}")
+    by_share = {target.measure.rpartition(".")[2]: target for target in found if not target.at_least}
+    names = [name for name in ("p50", "p90", "p99") if name in by_share]
+    for lower, higher in itertools.pairwise(names):
+        if by_share[lower].limit > by_share[higher].limit:
+            raise LabError(
+                f"{by_share[lower].words!r} and {by_share[higher].words!r} contradict each other: "
+                f"no {lower} is longer than the {higher}"
+            )
+    return found
+
+
+def _read(words: str) -> Target:
+    wait, fair = _WAIT.fullmatch(words.strip()), _FAIR.fullmatch(words.strip())
+    if wait is not None:
+        seconds = float(wait[2])
+        if seconds <= 0:
+            raise LabError(f"{words!r} cannot be met: use more than 0 seconds")
+        return Target(words, f"{WAIT.rpartition('.')[0]}.p{wait[1]}", seconds, at_least=False)
+    if fair is not None:
+        share = float(fair[1]) / 100.0
+        if not 0 < share <= 1:
+            raise LabError(f"{words!r} cannot be met: use more than 0 and at most 100 %")
+        return Target(words, QUALITY, share, at_least=True)
+    raise LabError(f"{words!r} is no target: write {_EXAMPLES}")

@@ -1,0 +1,84 @@
+"""Tuning: targets that can be read, spaces that every matcher can use, one answer a seed, and honesty about both."""
+
+import msgspec
+import pytest
+
+from evenmatch.errors import LabError
+from evenmatch.lab import population
+from evenmatch.lab.queues import NotApplicable, for_matcher
+from evenmatch.lab.spaces import SPACES, knobs, parameters
+from evenmatch.lab.targets import of_words
+from evenmatch.lab.tune import tune
+from evenmatch.matchers import registry
+
+SMALL = {"trials": 6, "hours": 0.2, "seeds": 1, "held_out": 1, "workers": 1}
+
+
+def test_targets_are_read() -> None:
+    wait, fair = of_words(["p90 wait 60 s", "90 % of matches within 45-55 %"])
+    assert (wait.measure, wait.limit, wait.at_least) == ("wait_to_match_s.p90", 60.0, False)
+    assert (fair.measure, fair.limit, fair.at_least) == ("true_odds.fair_share", 0.9, True)
+    assert wait.short(60.0) == 0
+    assert wait.short(90.0) == 0.5
+    assert fair.short(0.95) == 0
+    assert fair.short(None) > 1
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([], "there is no target"),
+        (["soon"], "is no target: write"),
+        (["p90 wait 0 s"], "more than 0 seconds"),
+        (["120 % of matches within 45-55 %"], "at most 100"),
+        (["p90 wait 60 s", "p90 wait 30 s"], "contradict each other"),
+        (["p50 wait 60 s", "p90 wait 30 s"], "no p50 is longer than the p90"),
+    ],
+)
+def test_targets_that_cannot_be_used_are_refused_in_words(words: list[str], told: str) -> None:
+    with pytest.raises(LabError, match=told):
+        of_words(words)
+
+
+@pytest.mark.parametrize("matcher", sorted(SPACES))
+@pytest.mark.parametrize("end", ["low", "high"])
+def test_the_ends_of_every_space_can_be_played(matcher: str, end: str) -> None:
+    given, _ = population.load("duel-small")
+    found = {name: getattr(knob, end) for name, knob in knobs(matcher).items()}
+    own, every_s = parameters(matcher, found, lambda tiers: [1000.0 + 10 * n for n in range(max(1, tiers - 1))])
+    try:
+        spec = for_matcher(given, matcher, **own)
+    except NotApplicable as why:
+        pytest.fail(f"{matcher}: {own}: {why}")
+    assert spec.matcher.name == matcher
+    assert every_s > 0
+
+
+def test_every_matcher_has_a_space() -> None:
+    assert sorted(SPACES) == registry.names()
+
+
+def test_one_search_is_one_answer_and_says_if_it_holds() -> None:
+    first, again = (tune("buckets", ["p90 wait 500 s"], **SMALL) for _ in range(2))  # type: ignore[arg-type]
+    assert msgspec.json.encode(first) == msgspec.json.encode(again)
+    assert first.met
+    assert first.chosen in first.front or first.chosen.short == 0
+    assert first.held_out == [2]
+    waits = [one.wait_s for one in first.front]
+    assert waits == sorted(waits, key=lambda wait: wait or 0.0)
+
+
+def test_a_target_that_nothing_meets_is_missed_and_said() -> None:
+    found = tune("first_come", ["100 % of matches within 45-55 %"], **SMALL)  # type: ignore[arg-type]
+    assert not found.met
+    assert not found.holds
+    assert found.chosen.short > 0
+
+
+def test_what_cannot_be_tuned_is_refused_before_anything_is_run() -> None:
+    with pytest.raises(LabError, match="there is no matcher"):
+        tune("nope", ["p90 wait 60 s"])
+    with pytest.raises(LabError, match="ladder cannot be tuned here"):
+        tune("ladder", ["p90 wait 60 s"], "team5-small")
+    with pytest.raises(LabError, match="must be 1 or more"):
+        tune("lom", ["p90 wait 60 s"], trials=0)
