@@ -7,6 +7,7 @@ import contextlib
 import os
 import socket
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -193,5 +194,32 @@ def test_a_reader_who_is_too_slow_is_cut_off_in_the_middle_of_a_message() -> Non
             assert line.closes == [1013]
             assert (app.hub.open, app.hub.by_ticket) == (0, {})
             await until(lambda: client.get("/healthz"), "an answer")
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("error", [RuntimeError("Unexpected ASGI message 'websocket.send'"), ConnectionResetError()])
+def test_a_client_that_leaves_while_it_is_told_something_is_no_error(error: Exception) -> None:
+    """The server may notice the end of a socket before anybody has heard of it."""
+
+    async def receive() -> dict[str, Any]:
+        if connected.is_set():
+            await asyncio.Event().wait()
+        connected.set()
+        return {"type": "websocket.connect"}
+
+    async def send(message: Any) -> None:
+        if message["type"] == "websocket.send":
+            raise error
+
+    connected = asyncio.Event()
+
+    async def run() -> None:
+        app = app_over(MemoryJournal(), QueueSpec("pool", Format(2, 50)))
+        async with living(app) as client:
+            joined = await client.post("/v1/queues/pool/tickets", json={"players": [{"id": "ann"}]})
+            ticket = joined.json()["ticket"]["id"]
+            await asyncio.wait_for(app.hub.serve(ticket, b"", receive, send), PATIENCE_S)
+            assert (app.hub.open, app.hub.by_ticket) == (0, {})
 
     asyncio.run(run())

@@ -53,6 +53,10 @@ NO_SUCH_TICKET: Final = 4404
 TOO_OLD: Final = 4410
 
 
+class Gone(Exception):
+    """The client has left while it was being told something."""
+
+
 class Line(Protocol):
     """A way to tell a client something, and to notice that it has left."""
 
@@ -60,7 +64,7 @@ class Line(Protocol):
     """After so long without a message `still_here` is called; None = never."""
 
     async def tell(self, message: messages.Told) -> None:
-        """Send a message."""
+        """Send a message; Gone if there is nobody any more."""
 
     async def still_here(self) -> None:
         """Send something that says nothing, to keep the line open."""
@@ -161,6 +165,7 @@ class Hub:
         self.open += 1
         gone = asyncio.ensure_future(line.until_gone())
         talking = asyncio.ensure_future(self._talk(number, after, subscriber, line))
+        left = False
         try:
             await asyncio.wait((talking, gone, subscriber.overflowed), return_when=asyncio.FIRST_COMPLETED)
             if talking.done():
@@ -171,8 +176,10 @@ class Hub:
                     await _last_words(line, TRY_LATER, "too slow; come back with after=")
                 elif not gone.result():
                     await _last_words(line, TALKS_TOO_MUCH, "nothing is to be said here; come back with after=")
+        except Gone:
+            left = True
         finally:
-            left = gone.done() and not gone.cancelled() and gone.exception() is None and gone.result()
+            left |= gone.done() and not gone.cancelled() and gone.exception() is None and gone.result()
             for task in (gone, talking):
                 task.cancel()
             self.open -= 1
@@ -232,7 +239,10 @@ class _Socket:
         self._receive, self._send = receive, send
 
     async def tell(self, message: messages.Told) -> None:
-        await self._send({"type": "websocket.send", "text": message.text})
+        try:
+            await self._send({"type": "websocket.send", "text": message.text})
+        except (RuntimeError, OSError) as error:  # uvicorn has noticed the end before we heard of it
+            raise Gone from error
 
     async def still_here(self) -> None:
         pass
