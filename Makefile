@@ -80,6 +80,7 @@ bench: $(READY)
 	@$(BIN)/evenmatch bench restart
 	@$(BIN)/evenmatch bench start
 	@$(BIN)/evenmatch bench live
+	@$(BIN)/evenmatch bench lab
 
 lock: $(READY)
 	@$(BIN)/python -m uv --version >/dev/null 2>&1 || $(PIP) install uv

@@ -127,8 +127,8 @@ def test_an_agenda_rounds_up_keeps_order_and_forgets_what_is_too_late() -> None:
 
 def test_a_lobby_is_dealt_out_there_and_back_again() -> None:
     world, _ = lived(crowd("team5-small"), "epgc", hours=0.05)
-    team = world.outcomes.teams(np.zeros(10, np.int8), np.arange(10.0))
-    assert team.tolist() == [0, 1, 1, 0, 0, 1, 1, 0, 0, 1][::-1]
+    team = world.outcomes.teams(np.zeros((1, 10), np.int8), np.arange(10.0)[None, :])
+    assert team[0].tolist() == [0, 1, 1, 0, 0, 1, 1, 0, 0, 1][::-1]
 
 
 def test_the_stronger_win_as_often_as_the_curve_says() -> None:

@@ -130,6 +130,11 @@ bench.command(
     name="live",
     help="Thousands of connected players from join to result and round again, beside a bare echo.",
 )
+bench.command(
+    "evenmatch.cli.bench_lab:lab",
+    name="lab",
+    help="Simulated player-hours a second, beside a bare model of the same comings and goings.",
+)
 bench.command("evenmatch.cli.bench:restart", name="restart", help="Time to ready after a million journal events.")
 bench.command(
     "evenmatch.cli.bench:start",

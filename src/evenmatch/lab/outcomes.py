@@ -38,41 +38,40 @@ class Outcomes:
         """The matchmaker makes a lobby, and the game makes teams of it."""
 
     def teams(self, seated: Array, believed: Array) -> Array:
-        """int64[n]: the team of each player in the game. A lobby is dealt out by rating, there and back again."""
+        """int64[k, seats]: the team of each player in the game. A lobby is dealt out by rating, there and back."""
         if self._alone:
-            return np.arange(len(seated))
+            return np.broadcast_to(np.arange(seated.shape[1]), seated.shape)
         if self._split is None:
             return seated.astype(np.int64)
         teams = self._split.teams
-        place = np.arange(len(seated))
+        place = np.arange(seated.shape[1])
         turn = np.where(place // teams % 2 == 0, place % teams, teams - 1 - place % teams)
-        found = np.empty(len(seated), np.int64)
-        found[np.lexsort((place, -believed))] = turn
+        found = np.empty(seated.shape, np.int64)
+        np.put_along_axis(found, np.argsort(-believed, axis=1, kind="stable"), turn[None, :], axis=1)
         return found
 
-    def told(self, rows: Array, team: Array, believed: Array) -> dict[str, float]:
-        """How even a match is: by ratings, and really."""
-        size = np.bincount(team)
-        by_rating = np.bincount(team, believed[rows]) / size
-        by_skill = np.bincount(team, self._people.skill[rows]) / size
-        gap, really = np.ptp(by_rating), np.ptp(by_skill)
+    def told(self, rows: Array, team: Array, believed: Array) -> dict[str, Array]:
+        """How even matches are, float64[k] each: by ratings, and really."""
+        gap, really = (_gaps(strength, team) for strength in (believed, self._people.skill[rows]))
         return {
-            "gap": float(gap),
-            "odds": self._favourite(float(gap)),
-            "true_gap": float(really),
-            "true_odds": self._favourite(float(really)),
-            "spread": float(np.ptp(believed[rows])),
+            "gap": gap,
+            "odds": self._favourite(gap),
+            "true_gap": really,
+            "true_odds": self._favourite(really),
+            "spread": np.ptp(believed, axis=1),
         }
 
-    def _favourite(self, gap: float) -> float:
+    def _favourite(self, gap: Array) -> Array:
         """How likely the strongest is to beat the weakest."""
-        return 0.5 + 0.5 * math.tanh(gap * math.log(10.0) / (2.0 * self._scale))
+        found: Array = 0.5 + 0.5 * np.tanh(gap * math.log(10.0) / (2.0 * self._scale))
+        return found
 
     def extra_ms(self, rows: Array) -> Array:
-        """float64[n]: how much farther away everybody plays than they could: the region is the best for the worst."""
+        """float64[k, seats]: how much farther away all play than they could, in the region best for the worst."""
         latency = self._people.latency[rows]
-        chosen = int(np.argmin(latency.max(axis=0)))
-        extra: Array = latency[:, chosen] - latency.min(axis=1)
+        chosen = latency.max(axis=1).argmin(axis=1)
+        own = np.take_along_axis(latency, chosen[:, None, None], axis=2)[:, :, 0]
+        extra: Array = own - latency.min(axis=2)
         return extra
 
     def result(self, match: int, rows: Array, team: Array) -> tuple[Array, Array, Array]:
@@ -85,3 +84,13 @@ class Outcomes:
         rank[np.argsort(-played, kind="stable")] = np.arange(len(size))
         start = np.concatenate([[0], np.cumsum(size)])
         return rows[np.argsort(team, kind="stable")], start, rank
+
+
+def _gaps(strength: Array, team: Array) -> Array:
+    """float64[k]: from the mean strength of the weakest team to that of the strongest."""
+    matches, teams = len(team), int(team.max()) + 1
+    code = (team + np.arange(matches)[:, None] * teams).ravel()
+    size = np.bincount(code, minlength=matches * teams)
+    means = (np.bincount(code, strength.ravel(), matches * teams) / size).reshape(matches, teams)
+    found: Array = np.ptp(means, axis=1)
+    return found

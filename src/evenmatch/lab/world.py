@@ -76,6 +76,8 @@ class World:
         """Players who are in a session."""
         self._proposals: dict[int, tuple[Array, Array]] = {}
         """Open ready checks: tickets and their teams"""
+        self._fresh: list[tuple[int, Array, Array]] = []
+        """Matches of this moment: number, tickets and their teams"""
         self._playing: dict[int, tuple[Array, Array, Array]] = {}
         """Running matches: tickets; players' rows and their teams in the game"""
         self._handlers: dict[Kind, Callable[[Array], None]] = {
@@ -105,8 +107,10 @@ class World:
                     self._handlers[kind](arrived)
                 except Crashed:  # nobody was answered: they ask again
                     self.agenda.add(kind, np.full(len(arrived), now_ms + self.agenda.step_ms), arrived)
-            with contextlib.suppress(Crashed):
-                self._do(cmd.Tick())
+            if due[-1][0] == Kind.WAKES:
+                with contextlib.suppress(Crashed):
+                    self._do(cmd.Tick())
+            self._begin()
             if now_ms - told >= 60_000:
                 told = now_ms
                 progress(now_ms / self.until_ms)
@@ -217,30 +221,44 @@ class World:
         return self._players_of(log.session[tickets[whose] - 1], member), whose
 
     def _made(self, number: int, tickets: Array, teams: Array) -> None:
-        """A match is played: how even it is, and when it will be over."""
-        log = self.log.tickets
-        places = tickets - 1
-        log.end[places] = End.MATCHED
-        log.ended_ms[places] = self.now_ms
-        rows, whose = self._rows_of(tickets)
-        team = self.outcomes.teams(teams[whose], self.ratings.mu[rows])
-        told = self.outcomes.told(rows, team, self.ratings.mu)
+        """A match is played."""
+        self.log.tickets.end[tickets - 1] = End.MATCHED
+        self._fresh.append((number, tickets, teams))
+
+    def _begin(self) -> None:
+        """The matches of this moment begin: how even they are, and when they will be over."""
+        if not self._fresh:
+            return
+        log, seats = self.log.tickets, self.spec.format.seats
+        number = numbers([match for match, _, _ in self._fresh])
+        tickets = np.concatenate([tickets for _, tickets, _ in self._fresh])
+        teams = np.concatenate([teams for _, _, teams in self._fresh])
+        log.ended_ms[tickets - 1] = self.now_ms
+        flat, whose = self._rows_of(tickets)
+        rows = flat.reshape(-1, seats)
+        believed = self.ratings.mu[rows]
+        team = self.outcomes.teams(teams[whose].reshape(rows.shape), believed)
+        keys = log.session[tickets - 1] * GAMES + log.game[tickets - 1]
+        held = np.array([len(tickets) for _, tickets, _ in self._fresh])
+        lasts_ms = self.behaviour.match_ms(np.minimum.reduceat(keys, np.cumsum(held) - held))
         self.log.matches.add(
-            at_ms=numbers([self.now_ms]),
-            match=numbers([number]),
-            **{name: np.array([one]) for name, one in told.items()},
+            at_ms=np.full(len(number), self.now_ms),
+            match=number,
+            lasts_ms=lasts_ms,
+            players=np.full(len(number), seats),
+            **self.outcomes.told(rows, team, believed),
         )
         self.log.seats.add(
-            match=np.full(len(rows), number),
-            row=rows,
+            match=np.repeat(number, seats),
+            row=flat,
             ticket=tickets[whose],
-            team=team,
-            extra_ms=self.outcomes.extra_ms(rows),
+            team=team.ravel(),
+            extra_ms=self.outcomes.extra_ms(rows).ravel(),
         )
-        self._playing[number] = tickets, rows, team
-        first = int(np.argmin(log.session[places]))
-        key = numbers([int(log.session[places[first]] * GAMES + log.game[places[first]])])
-        self.agenda.add(Kind.ENDS, self.now_ms + self.behaviour.match_ms(key), numbers([number]))
+        for place, (match, seated, _) in enumerate(self._fresh):
+            self._playing[match] = seated, rows[place], team[place]
+        self.agenda.add(Kind.ENDS, self.now_ms + lasts_ms, number)
+        self._fresh.clear()
 
     def _failed(self, event: ev.ProposalsFailed) -> None:
         for number in event.proposal.tolist():
