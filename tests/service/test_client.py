@@ -250,16 +250,16 @@ def test_lines_that_break_as_soon_as_they_stand_use_patience_up() -> None:
 
 def test_retry_after_is_kept_as_long_as_patience_lasts() -> None:
     busy = b'{"reason": "busy", "detail": "later"}'
-    done, wait_s = Attempt(leave("t-000000000001"), 30.0, 0.0).read(503, busy, "7", 0.0)
+    done, wait_s = Attempt(leave("t-000000000001", None), 30.0, 0.0).read(503, busy, "7", 0.0)
     assert (done, wait_s >= 7) == (False, True)
     with pytest.raises(Refused) as refused:
-        Attempt(leave("t-000000000001"), 5.0, 0.0).read(503, busy, "7", 0.0)
+        Attempt(leave("t-000000000001", None), 5.0, 0.0).read(503, busy, "7", 0.0)
     assert (refused.value.reason, refused.value.retry_after) == ("busy", 7)
     limited = b'{"reason": "too_many_requests"}'
-    assert Attempt(leave("t-000000000001"), 30.0, 0.0).read(429, limited, "2", 0.0)[0] is False
+    assert Attempt(leave("t-000000000001", None), 30.0, 0.0).read(429, limited, "2", 0.0)[0] is False
     with pytest.raises(Refused, match="http_418"):
-        Attempt(leave("t-000000000001"), 30.0, 0.0).read(418, b"<html>", None, 0.0)
-    certain = Attempt(leave("t-000000000001"), 30.0, 0.0)
+        Attempt(leave("t-000000000001", None), 30.0, 0.0).read(418, b"<html>", None, 0.0)
+    certain = Attempt(leave("t-000000000001", None), 30.0, 0.0)
     with pytest.raises(Refused):  # nothing was lost before: so it was gone before we asked
         certain.read(410, b'{"reason": "ticket_gone"}', None, 0.0)
     certain.unanswered("here", OSError("cut"), 0.0)

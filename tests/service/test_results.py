@@ -303,6 +303,17 @@ def test_who_leaves_loses_as_the_last_whoever_won(journal: Journal) -> None:
     run(journal, story)
 
 
+def test_gaps_between_ranks_mean_nothing(journal: Journal) -> None:
+    async def story(table: Table) -> None:
+        match = await table.match("duel", "ann", "ben")
+        first = await table.report(match, {"teams": [{"rank": 5}, {"rank": 9}]})
+        assert [team["rank"] for team in first["teams"]] == [1, 2]
+        assert await table.report(match, WON) == first
+        await table.refused("POST", f"/matches/{match}/result", LOST, 409, "result_known")
+
+    run(journal, story)
+
+
 def test_a_free_for_all_is_rated_by_all_its_ranks(journal: Journal) -> None:
     async def story(table: Table) -> None:
         body = {"teams": [{"rank": 3}, {"rank": 1}, {"rank": 2}, {"rank": 3}]}

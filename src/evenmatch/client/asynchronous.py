@@ -129,9 +129,9 @@ class Client:
         """Change what a waiting ticket brings; its time goes on."""
         return await self._ask(calls.update(ticket, players, attributes))
 
-    async def leave(self, ticket: str) -> None:
-        """Leave the queue; while proposed this is a decline."""
-        await self._ask(calls.leave(ticket))
+    async def leave(self, ticket: str, player: str | None = None) -> None:
+        """Leave the queue; while proposed this is a decline, by `player` if it is known by whom."""
+        await self._ask(calls.leave(ticket, player))
 
     async def heartbeat(self, ticket: str) -> None:
         """Say that the ticket's client is there. Whoever watches it need not."""

@@ -103,9 +103,9 @@ class SyncClient:
         """Change what a waiting ticket brings; its time goes on."""
         return self._ask(calls.update(ticket, players, attributes))
 
-    def leave(self, ticket: str) -> None:
-        """Leave the queue; while proposed this is a decline."""
-        self._ask(calls.leave(ticket))
+    def leave(self, ticket: str, player: str | None = None) -> None:
+        """Leave the queue; while proposed this is a decline, by `player` if it is known by whom."""
+        self._ask(calls.leave(ticket, player))
 
     def heartbeat(self, ticket: str) -> None:
         """Say that the ticket's client is there. Whoever watches it need not."""

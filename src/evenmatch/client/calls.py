@@ -110,9 +110,9 @@ def update(name: str, players: Sequence[Mapping[str, Any]], attributes: Mapping[
     return Call("PATCH", _path("tickets", name), _as(Ticket, "ticket"), body)
 
 
-def leave(name: str) -> Call[None]:
+def leave(name: str, player: str | None) -> Call[None]:
     """Leave the queue."""
-    return Call("DELETE", _path("tickets", name), _nothing, done=("ticket_gone",))
+    return Call("DELETE", _path("tickets", name, player=player), _nothing, done=("ticket_gone",))
 
 
 def heartbeat(name: str) -> Call[None]:

@@ -40,8 +40,8 @@ def decide(
             return Decision(deadlines.tick(state, now_ms, keep_ms, held))
         case cmd.Heartbeat():
             return _heartbeat(state, command, now_ms)
-        case cmd.Leave(ticket):
-            return _leave(state, ticket, now_ms)
+        case cmd.Leave(ticket, player):
+            return _leave(state, ticket, player, now_ms)
         case cmd.Accept(proposal, player):
             return ready_check.accept(state, proposal, player, now_ms)
         case cmd.Decline(proposal, player):
@@ -153,7 +153,7 @@ def _all_bring(queue: QueueState, slots: Array, group: tuple[str, ...]) -> Array
     return everyone
 
 
-def _leave(state: State, ticket: int, now_ms: int) -> Decision | Refusal:
+def _leave(state: State, ticket: int, player: int, now_ms: int) -> Decision | Refusal:
     found = state.find_ticket(ticket)
     if found is None:
         return joining.unknown_ticket(state, ticket)
@@ -161,7 +161,7 @@ def _leave(state: State, ticket: int, now_ms: int) -> Decision | Refusal:
     t = queue.tickets
     status = Status(int(t.status[slot]))
     if status is Status.PROPOSED:
-        return ready_check.decline(state, int(t.proposal[slot]), int(queue.players.player[t.start[slot]]), now_ms)
+        return ready_check.withdraw(state, queue, slot, player, now_ms)
     if status is Status.MATCHED:
         return Refusal(
             Reasons.ALREADY_MATCHED, f"{ticket_id(ticket)} is in {match_id(int(t.proposal[slot]))}: a match stays made"

@@ -185,12 +185,12 @@ def unknown(reason: Reasons, kind: str, name: str) -> Answer:
     return problem(wire.problem_of(Refusal(reason, f"no {kind} is called {name[:128]!r}")))
 
 
-async def leave(runner: Runner, ticket: str) -> Answer:
+async def leave(runner: Runner, ticket: str, player: str | None) -> Answer:
     """DELETE /v1/tickets/{id}"""
     number = number_of(TICKET_PREFIX, ticket)
     if number is None:
         return unknown(Reasons.UNKNOWN_TICKET, "ticket", ticket)
-    return await command(runner, lambda _: cmd.Leave(number)) or Answer(204)
+    return await command(runner, lambda who: cmd.Leave(number, who), player) or Answer(204)
 
 
 async def heartbeat(runner: Runner, ticket: str) -> Answer:

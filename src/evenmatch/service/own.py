@@ -50,6 +50,12 @@ def read_player(body: bytes, caller: Caller | None) -> str | Problem:
     return WireReasons.NOT_YOURS.problem(f"{caller.player} cannot answer for {player[:128]!r}")
 
 
+def player_of(scope: Any) -> str | None:
+    """The player who asks, if it is one."""
+    caller = caller_of(scope)
+    return None if caller is None else caller.player
+
+
 def sees_servers(scope: Any) -> bool:
     """May who asks see the game servers of matches? Readers may not; players see their own matches only."""
     caller = caller_of(scope)

@@ -13,7 +13,7 @@ from litestar.enums import MediaType
 from litestar.exceptions import HTTPException
 from litestar.openapi import OpenAPIConfig, ResponseSpec
 from litestar.openapi.spec import Components, Example, License, SecurityScheme, Tag
-from litestar.params import Body
+from litestar.params import Body, QueryParameter
 
 from evenmatch.domain.refusals import Reasons
 from evenmatch.settings import Settings
@@ -72,6 +72,14 @@ class AnswerAnswer(msgspec.Struct, frozen=True):
     answer: str
 
 
+_Leaver = Annotated[
+    str | None,
+    QueryParameter(
+        name="player",
+        required=False,
+        description="Which of a party leaves: while proposed, that one is to blame. A player's token says it by itself",
+    ),
+]
 _BEARER = SecurityScheme(
     type="http",
     scheme="bearer",
@@ -159,9 +167,9 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
         summary="Leave a queue",
         responses=_problems(Reasons.UNKNOWN_TICKET, Reasons.ALREADY_MATCHED, Reasons.TICKET_GONE),
     )
-    async def leave(ticket: TicketId) -> Response[None]:
-        """Withdraw a ticket. While it is proposed, this declines the proposal."""
-        return _response(await handlers.leave(runner, ticket))
+    async def leave(ticket: TicketId, request: Request[Any, Any, Any], player: _Leaver = None) -> Response[None]:
+        """Withdraw a ticket. While it is proposed, this declines the proposal, and who leaves is to blame."""
+        return _response(await handlers.leave(runner, ticket, own.player_of(request.scope) or player))
 
     @post(
         "/v1/tickets/{ticket:str}/heartbeat",

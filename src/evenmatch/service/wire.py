@@ -20,6 +20,8 @@ from .bodies import BatchBody, PlayerAnswerBody, TicketBody
 from .mailbox import JoinEntry, Unavailable
 
 PLAYER_ID_MAX: Final = 128
+ERASED: Final = "#"
+"""How the name of an erased player begins; the number follows."""
 ATTRIBUTES_MAX: Final = 32
 ATTRIBUTE_NAME_MAX: Final = 64
 ATTRIBUTE_VALUE_MAX: Final = 256
@@ -230,7 +232,7 @@ def entry_of(body: TicketBody, key: int) -> JoinEntry | Problem:
 
 def bad_player_id(name: str) -> str | None:
     """What is wrong with a player's id, and what would be right; None = nothing."""
-    if name.isascii() and name.isprintable() and 0 < len(name) <= PLAYER_ID_MAX:
+    if name.isalnum() and name.isascii() and len(name) <= PLAYER_ID_MAX:
         return None
     if not name:
         return "a player's id is empty: give it 1 to 128 characters"
@@ -238,6 +240,10 @@ def bad_player_id(name: str) -> str | None:
         return f"a player's id has {len(name)} characters: use at most {PLAYER_ID_MAX}"
     if any(unicodedata.category(character) in ("Cc", "Cs") for character in name):
         return "a player's id holds a control character: use printable ones"
+    if "/" in name or name in (".", ".."):
+        return f"a player's id cannot be {name!r}: a path with it would lead elsewhere; use no '/', and not '.' or '..'"
+    if name.startswith(ERASED):
+        return f"a player's id cannot begin with {ERASED!r}: that is how erased players are shown"
     return None
 
 
