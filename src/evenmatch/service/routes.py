@@ -157,7 +157,9 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
         "/v1/tickets/{ticket:str}",
         tags=["tickets"],
         summary="Leave a queue",
-        responses=_problems(Reasons.UNKNOWN_TICKET, Reasons.ALREADY_MATCHED, Reasons.TICKET_GONE),
+        responses=_problems(
+            Reasons.UNKNOWN_TICKET, Reasons.ALREADY_MATCHED, Reasons.MATCH_STARTING, Reasons.TICKET_GONE
+        ),
     )
     async def leave(ticket: TicketId) -> Response[None]:
         """Withdraw a ticket. While it is proposed, this declines the proposal."""

@@ -112,6 +112,7 @@ class TicketView(msgspec.Struct, frozen=True):
     """Why the last wave left it waiting."""
     proposal: ProposalView | None = None
     match: MatchView | None = None
+    """Its match: made, or to start."""
     backfill: bool | msgspec.UnsetType = msgspec.UNSET
     """Whether it may be asked to join a match that runs already, while it is live and if it has said so."""
 
@@ -178,7 +179,7 @@ class Views:
             cause=record["cause"],
             reason=self._reason(record["queue"], number) if record["status"] == "waiting" else None,
             proposal=None if record["proposal"] is None else self.proposal(record["proposal"]),
-            match=None if record["match"] is None else self._match(record["match"]),
+            match=None if (match := record["match"] or record["proposal"]) is None else self._match(match),
             backfill=record.get("backfill", msgspec.UNSET),
         )
 
@@ -200,7 +201,8 @@ class Views:
         record = proposal_record(self.engine.state, number)
         if record is None:  # told of long after: all that is left of it is its name
             return ProposalView(proposal_id(number), None, 0)
-        return ProposalView(proposal_id(number), record["deadline_ms"], record["pending"])
+        pending = record["pending"] if record["standing"] == "open" else 0  # without a ready check nobody was asked
+        return ProposalView(proposal_id(number), record["deadline_ms"], pending)
 
     def match(self, number: int) -> MatchView | Refusal:
         """A match, fresh or long made."""
