@@ -107,7 +107,7 @@ class TicketView(msgspec.Struct, frozen=True):
     """The first one leads the party."""
     attributes: dict[str, Any]
     suspended: bool = False
-    """A proposal or running match in another queue has one of its players; it waits on when that is over."""
+    """Another proposal or a running match has one of its players; it waits on when that is over."""
     cause: str | None = None
     """Why it was cancelled or expired."""
     reason: str | None = None
