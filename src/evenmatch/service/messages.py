@@ -171,6 +171,21 @@ def live(views: Views, event: ev.Event, sequence: int, listening: Container[int]
     return told
 
 
+def heard_by(player: str | None, message: Told) -> Told:
+    """A message as who listens may hear it: a player is not told where others are (`discretion`)."""
+    if player is None or '"teams":' not in message.text:
+        return message
+    content = msgspec.json.decode(message.text)
+    for team in (content.get("match") or {}).get("teams", ()):
+        for ticket in team["tickets"]:
+            for one in ticket["players"]:
+                if one["id"] != player:
+                    one.pop("latencies", None)
+                    one.pop("region", None)
+                    one["ping_ms"] = None
+    return msgspec.structs.replace(message, text=msgspec.json.encode(content).decode())
+
+
 class Story(msgspec.Struct, frozen=True):
     """A ticket's messages, oldest first, and the sequence of its last event whether told or not."""
 

@@ -304,8 +304,8 @@ def _words(view: TicketView) -> str:
     waited = f"It has waited for {_seconds(view.waited_ms)}"
     if view.suspended:
         return (
-            f"{waited}, and its clock stands still: one of its players is in another proposal, or in a match that runs. "
-            "It waits on when that is over."
+            f"{waited}, and its clock stands still: one of its players is in another proposal, or in a match that runs."
+            " It waits on when that is over."
         )
     if view.status == "waiting":
         if view.reason is None:
