@@ -361,6 +361,8 @@ class Model:
             return Reasons.ALREADY_MATCHED
         if ticket.status == "proposed":
             assert ticket.proposal is not None
+            if self.proposals[ticket.proposal].standing == "starting":
+                return Reasons.MATCH_STARTING
             return self._withdraw(ticket, player, now_ms)
         if ticket.status != "waiting":
             return Reasons.TICKET_GONE
@@ -548,4 +550,6 @@ class Model:
             places.close(self, number, now_ms)
             proposal.standing = "over"
             return None
+        if proposal is not None and proposal.standing in ("open", "starting"):
+            return Reasons.MATCH_NOT_MADE if proposal.standing == "open" else Reasons.MATCH_STARTING
         return Reasons.MATCH_OVER if 0 < number < self.next_proposal else Reasons.UNKNOWN_MATCH

@@ -24,7 +24,7 @@ from evenmatch.storage.memory import MemoryJournal
 from evenmatch.storage.protocol import Journal
 from evenmatch.storage.sqlite import SqliteJournal
 
-from .callers import SPECS, bearer, key_in, settings_in, stream, token, watch
+from .callers import SPECS, bearer, key_in, messages, settings_in, stream, token, watch
 from .inside import FailingMemory, app_over, living, memory_and_journal, until
 
 ROLES: tuple[Role, ...] = ("reader", "backend", "operator")
@@ -644,6 +644,53 @@ def test_no_page_may_call_unless_the_setting_says_so(tmp_path: Path, origins: tu
         return [answer.headers.get("access-control-allow-origin") for answer in answers]
 
     assert ask(tmp_path, look, cors_origins=origins) == [expected, expected]
+
+
+# -- what players see of each other ------------------------------------------------------------------------------------
+
+
+@BOTH_WAYS
+def test_players_do_not_see_where_others_are_and_the_backend_does(tmp_path: Path, fast: bool) -> None:
+    key = key_in(tmp_path, "backend")
+    rules = '[queues.near]\nwave = { every_s = 0.02 }\nmatch = { runs_s = 600 }\nvenue = { regions = ["eu", "us"] }\n'
+    (spec,) = config.parse(rules, "queues.toml")
+    facts = {"latencies": {"eu": 20.0, "us": 90.0}, "region": "eu", "ping_ms": 31.0}
+
+    def seen(match: Any) -> dict[str, Any]:
+        players = [one for team in match["teams"] for ticket in team["tickets"] for one in ticket["players"]]
+        return {one["id"]: {name: one.get(name) for name in facts} for one in players}
+
+    async def look() -> None:
+        app = app_over(MemoryJournal(), spec, fast=fast, settings=settings_in(tmp_path))
+        async with living(app) as client:
+            for player in ("ann", "ben"):
+                body = {"players": [{"id": player, "rating": 1500} | facts]}
+                joined = await client.post("/v1/queues/near/tickets", json=body, headers=bearer(key))
+            path = joined.headers["location"]
+            ticket = path.rpartition("/")[2]
+
+            async def match() -> Any:
+                return (await client.get(path, headers=bearer(key))).json()["ticket"]["match"]
+
+            number = (await until(match, "a match"))["id"]
+            all_of_it = {"ann": facts, "ben": facts}
+            nothing = dict.fromkeys(facts)
+            for headers, expected in (
+                (bearer(key), all_of_it),
+                (bearer(token("ben")), {"ann": nothing, "ben": facts}),
+            ):
+                found = (await client.get(path, headers=headers)).json()["ticket"]
+                assert seen(found["match"]) == expected
+                assert found["players"][0]["latencies"] == facts["latencies"]
+                answer = await client.get(f"/v1/matches/{number}", headers=headers)
+                assert seen(answer.json()["match"]) == expected
+                story = await messages(app, ticket, "matched", headers=headers)
+                assert seen(story[-1]["match"]) == expected
+                _, told = await stream(app, ticket, f"after={story[0]['sequence']}", headers)
+                (line,) = [line for line in told.splitlines() if line.startswith("data: ")]
+                assert seen(json.loads(line.removeprefix("data: "))["match"]) == expected
+
+    asyncio.run(look())
 
 
 # -- the audit ---------------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from evenmatch.numerics.rating_models import model_mistake
 
 from . import allocating, backfill, deadlines, joining, operating, ready_check, results, starting, updating
 from .decision import NOTHING, Decision
-from .state import PROPOSED, RUNNING, WAITING, QueueState, State
+from .state import OPEN, PROPOSED, RUNNING, STARTING, WAITING, QueueState, State
 
 
 def decide(
@@ -161,6 +161,12 @@ def _leave(state: State, ticket: int, player: int, now_ms: int) -> Decision | Re
     t = queue.tickets
     status = Status(int(t.status[slot]))
     if status is Status.PROPOSED:
+        at = state.find_proposal(int(t.proposal[slot]))
+        if at is not None and queue.proposals.standing[at[1]] == STARTING:
+            return Refusal(
+                Reasons.MATCH_STARTING,
+                f"{ticket_id(ticket)} is in {match_id(int(t.proposal[slot]))}, which is to start: it cannot be left",
+            )
         return ready_check.withdraw(state, queue, slot, player, now_ms)
     if status is Status.MATCHED:
         return Refusal(
@@ -206,8 +212,14 @@ def _set_blocks(state: State, player: int, blocked: tuple[int, ...], now_ms: int
 
 def _end_match(state: State, match: int, now_ms: int) -> Decision | Refusal:
     found = state.find_proposal(match)
-    if found is not None and found[0].proposals.standing[found[1]] == RUNNING:
+    standing = 0 if found is None else int(found[0].proposals.standing[found[1]])
+    if found is not None and standing == RUNNING:
         return Decision(backfill.ended(state, found[0], np.array([match]), now_ms))
+    if standing == STARTING:
+        said = "its game server says started or failed first"
+        return Refusal(Reasons.MATCH_STARTING, f"{match_id(match)} is to start: {said}")
+    if standing == OPEN:
+        return Refusal(Reasons.MATCH_NOT_MADE, f"{match_id(match)} is still a proposal: not all have accepted")
     if 0 < match < state.next_proposal:
         return Refusal(Reasons.MATCH_OVER, f"{match_id(match)} is not running")
     return Refusal(Reasons.UNKNOWN_MATCH, f"no match is called {match_id(match)}")

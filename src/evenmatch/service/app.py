@@ -12,6 +12,7 @@ from evenmatch.settings import Settings
 
 from .access import Gate, close_of
 from .deliveries import Deliveries
+from .discretion import player_of
 from .front import Front, dressed
 from .handlers import PROBLEM, Answer, our_mistake
 from .hot import hot, respond
@@ -120,7 +121,7 @@ class App:
         if refused is not None:
             await turn_away(*close_of(refused), receive, send)
         elif "granted" in scope and len(parts) == 5 and parts[:3] == ["", "v1", "tickets"] and parts[4] == "events":
-            await self.hub.serve(parts[3], scope.get("query_string", b""), receive, send)
+            await self.hub.serve(parts[3], scope, receive, send, player_of(scope))
         else:
             await receive()
             await send({"type": "websocket.close", "code": 4404, "reason": "no such path"})

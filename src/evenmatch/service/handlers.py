@@ -237,26 +237,22 @@ def without_server(view: Seen) -> Seen:
     return view
 
 
-async def get_ticket(runner: Runner, ticket: str, *, servers: bool = True) -> Answer:
-    """GET /v1/tickets/{id}"""
+async def get_ticket(runner: Runner, ticket: str, shown: Callable[[Any], Any]) -> Answer:
+    """GET /v1/tickets/{id}; `shown`: a ticket as the caller may see it."""
     number = number_of(TICKET_PREFIX, ticket)
     if number is None:
         return unknown(Reasons.UNKNOWN_TICKET, "ticket", ticket)
     return await look(
-        runner,
-        lambda views, now_ms: views.ticket(number, now_ms),
-        lambda view: TicketAnswer(view if servers else without_server(view)),
+        runner, lambda views, now_ms: views.ticket(number, now_ms), lambda view: TicketAnswer(shown(view))
     )
 
 
-async def get_match(runner: Runner, match: str, *, servers: bool = True) -> Answer:
-    """GET /v1/matches/{id}"""
+async def get_match(runner: Runner, match: str, shown: Callable[[Any], Any]) -> Answer:
+    """GET /v1/matches/{id}; `shown`: a match as the caller may see it."""
     number = number_of(MATCH_PREFIX, match)
     if number is None:
         return unknown(Reasons.UNKNOWN_MATCH, "match", match)
-    return await look(
-        runner, lambda views, _: views.match(number), lambda view: {"match": view if servers else without_server(view)}
-    )
+    return await look(runner, lambda views, _: views.match(number), lambda view: {"match": shown(view)})
 
 
 async def get_queues(runner: Runner, shown: Callable[[QueueView], QueueView]) -> Answer:

@@ -1,4 +1,4 @@
-"""Bodies that a player may send for itself, and what not everybody may see. For other callers all is as ever."""
+"""Bodies that a player may send for itself. For other callers all is as ever."""
 
 from typing import Any, Final
 
@@ -54,9 +54,3 @@ def player_of(scope: Any) -> str | None:
     """The player who asks, if it is one."""
     caller = caller_of(scope)
     return None if caller is None else caller.player
-
-
-def sees_servers(scope: Any) -> bool:
-    """May who asks see the game servers of matches? Readers may not; players see their own matches only."""
-    caller = caller_of(scope)
-    return caller is None or caller.role != "reader"

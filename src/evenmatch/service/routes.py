@@ -18,7 +18,7 @@ from litestar.params import Body, QueryParameter
 from evenmatch.domain.refusals import Reasons
 from evenmatch.settings import Settings
 
-from . import handlers, own, wire
+from . import discretion, handlers, own, wire
 from .access import caller_of
 from .bodies import BatchBody, PlayerAnswerBody, TicketBody
 from .docs_page import docs_page
@@ -159,13 +159,15 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
     )
     async def get_ticket(ticket: TicketId, request: Request[Any, Any, Any]) -> Response[Any]:
         """Status, wait, and the proposal or match it is in."""
-        return _response(await handlers.get_ticket(runner, ticket, servers=own.sees_servers(request.scope)))
+        return _response(await handlers.get_ticket(runner, ticket, discretion.shown_to(request.scope)))
 
     @delete(
         "/v1/tickets/{ticket:str}",
         tags=["tickets"],
         summary="Leave a queue",
-        responses=_problems(Reasons.UNKNOWN_TICKET, Reasons.ALREADY_MATCHED, Reasons.TICKET_GONE),
+        responses=_problems(
+            Reasons.UNKNOWN_TICKET, Reasons.ALREADY_MATCHED, Reasons.MATCH_STARTING, Reasons.TICKET_GONE
+        ),
     )
     async def leave(ticket: TicketId, request: Request[Any, Any, Any], player: _Leaver = None) -> Response[None]:
         """Withdraw a ticket. While it is proposed, this declines the proposal, and who leaves is to blame."""
@@ -233,7 +235,7 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
     )
     async def get_match(match: MatchId, request: Request[Any, Any, Any]) -> Response[Any]:
         """Teams, players, queue, quality and venue."""
-        return _response(await handlers.get_match(runner, match, servers=own.sees_servers(request.scope)))
+        return _response(await handlers.get_match(runner, match, discretion.shown_to(request.scope)))
 
     @get(
         "/v1/queues",
