@@ -101,7 +101,10 @@ def top(
                 console.print(frame(url, looks[0], looks[-1], console.width))
             return
         with Live(
-            frame(url, looks[0], looks[0], console.width), console=console, auto_refresh=False, screen=console.is_terminal
+            frame(url, looks[0], looks[0], console.width),
+            console=console,
+            auto_refresh=False,
+            screen=console.is_terminal,
         ) as live:
             while True:
                 time.sleep(every)
