@@ -326,6 +326,8 @@ def test_a_browser_may_send_its_token_in_the_query_of_a_socket_only(tmp_path: Pa
         ):
             found.append((await watch(app, names["ticket"], query))[0])
         found.append((await client.get(f"/v1/queues?token={key}")).status_code)
+        counted = app.runner.metrics.refusals
+        assert counted == {"unauthenticated": 4, "not_yours": 1}, "sockets count as requests do"
         return found
 
     assert ask(tmp_path, look) == [None, None, 4401, 4401, 4403, 4401, 401]
@@ -528,7 +530,9 @@ def test_a_player_and_a_key_have_rates_of_their_own(tmp_path: Path) -> None:
         assert await granted(ann, 10) == 6
         assert await granted(token("ann", jti="another"), 1) == 0, "a rate is the player's, not the token's"
         assert await granted(ben, 1) == 1
+        before = app.runner.metrics.refusals["too_many_requests"]
         assert (await watch(app, "t-000000000001", headers=bearer(ann)))[0] == 1013
+        assert app.runner.metrics.refusals["too_many_requests"] == before + 1
         clock[0] += 1.0
         assert await granted(slow, 10) == 2
         assert await granted(ann, 10) == 3

@@ -21,9 +21,10 @@ from evenmatch.domain.venue import AllocateSpec, VenueSpec
 from evenmatch.errors import ConfigError
 from evenmatch.numerics.seeds import uniforms
 from evenmatch.service.app import App
-from evenmatch.service.deliveries import signature, wait_s
+from evenmatch.service.deliveries import wait_s
 from evenmatch.service.keys import add
 from evenmatch.service.posting import BODY_MOST, NotAnswered, post
+from evenmatch.service.signing import signature
 from evenmatch.settings import Settings
 from evenmatch.storage.memory import MemoryJournal
 from evenmatch.storage.protocol import Journal

@@ -678,3 +678,4 @@ def test_unknown_verbs_and_flags_are_refused_with_the_nearest_known(tmp_path: Pa
 def test_watching_an_unknown_ticket_is_refused(stage: Stage) -> None:
     done = evenmatch("watch", "t-000000009999", "--url", stage.server.url)
     check_refused(done, "t-000000009999", "4404")
+    assert done.stderr.count("t-000000009999") == 1

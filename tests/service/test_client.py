@@ -76,6 +76,11 @@ def test_a_match_from_joining_to_the_leaderboard(server: Server, way: Way) -> No
             (rating,) = await client.ratings(winner)
             assert rating["rating"] > 1500
             assert len(await client.history(winner, limit=5)) == 1
+            told = await client.forecast("duel", rating=1500, party=1, region="eu")
+            assert (told["queue"], told["basis"]["same_region"]) == ("duel", False)
+            with pytest.raises(Refused) as unheard:
+                await client.forecast("duel", party=9)
+            assert unheard.value.reason == "party_too_large"
 
     asyncio.run(run())
 
@@ -84,6 +89,7 @@ def test_the_plain_client_does_the_same(server: Server) -> None:
     with SyncClient(server.url) as client:
         assert {found["name"] for found in client.queues()} == {"duel", "idle", "cold"}
         assert client.queue("idle")["waiting"] == 0
+        assert client.forecast("idle", rating=1500.5)["p50_s"] is None
         pair = client.join("idle", "p-ann", {"id": "p-ben", "rating": 1700}, attributes={"mood": "good"}, avoid=["eve"])
         assert pair.names == ["p-ann", "p-ben"]
         changed = client.update(pair.id, {"id": "p-ann", "ping_ms": 21}, attributes={"mood": "better"})

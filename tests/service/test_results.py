@@ -639,13 +639,18 @@ def test_what_an_operator_corrects_is_noted(journal: Journal) -> None:
     async def story(table: Table) -> None:
         result = await table.play("duel", ("ann", "ben"), WON)
         await table.ask("PUT", f"/matches/{result['match']}/result", LOST)
+        await table.ask("PUT", f"/matches/{result['match']}/result", {"void": True})
+        await table.ask("PUT", f"/matches/{result['match']}/result", DREW | {"leavers": ["ben"]})
+        await table.refused("PUT", f"/matches/{result['match']}/result", DREW | {"leavers": ["cat"]}, 422, "bad_result")
         await table.refused("PUT", "/matches/m-000000000999/result", LOST, 404, "unknown_match")
         await table.ask("POST", "/queues/duel/season", {"season": 2})
         entries = (await table.ask("GET", "/audit"))["entries"]
-        assert [(entry["action"], entry["subject"]) for entry in entries] == [
-            ("report_result", result["match"]),
-            ("correct_result", result["match"]),
-            ("start_season", "duel"),
+        assert [(entry["action"], entry["subject"], entry["detail"]) for entry in entries] == [
+            ("report_result", result["match"], ""),
+            ("correct_result", result["match"], "1,2 -> 2,1"),
+            ("correct_result", result["match"], "2,1 -> void"),
+            ("correct_result", result["match"], "void -> 1,1 (1 left)"),
+            ("start_season", "duel", ""),
         ]
 
     run(journal, story)
@@ -655,7 +660,10 @@ def test_a_match_that_was_called_off_has_no_result(journal: Journal) -> None:
     async def story(table: Table) -> None:
         match = await table.match("long", "ann", "ben")
         await table.ask("POST", f"/matches/{match}/cancel", {"why": "the map was broken"}, 204)
-        await table.refused("POST", f"/matches/{match}/result", WON, 409, "match_over")
+        documented = (await table.client.get("/openapi.json")).json()["paths"]["/v1/matches/{match}/result"]
+        for method, body in (("POST", WON), ("PUT", LOST), ("GET", None)):
+            await table.refused(method, f"/matches/{match}/result", body, 409, "match_over")
+            assert "match_over" in str(documented[method.lower()]["responses"]["409"]), method
 
     run(journal, story)
 

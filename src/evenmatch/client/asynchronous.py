@@ -215,6 +215,12 @@ class Client:
         """The best of a queue."""
         return await self._ask(calls.leaderboard(queue, limit, offset, side))
 
+    async def forecast(
+        self, queue: str, *, rating: float | None = None, party: int | None = None, region: str | None = None
+    ) -> dict[str, Any]:
+        """How long a ticket like this will probably wait; `p50_s` and `p90_s` are None where that is unknown."""
+        return await self._ask(calls.forecast(queue, rating, party, region))
+
     async def queues(self) -> list[dict[str, Any]]:
         """All queues."""
         return await self._ask(calls.queues())

@@ -189,6 +189,12 @@ class SyncClient:
         """The best of a queue."""
         return self._ask(calls.leaderboard(queue, limit, offset, side))
 
+    def forecast(
+        self, queue: str, *, rating: float | None = None, party: int | None = None, region: str | None = None
+    ) -> dict[str, Any]:
+        """How long a ticket like this will probably wait; `p50_s` and `p90_s` are None where that is unknown."""
+        return self._ask(calls.forecast(queue, rating, party, region))
+
     def queues(self) -> list[dict[str, Any]]:
         """All queues."""
         return self._ask(calls.queues())

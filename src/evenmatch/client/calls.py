@@ -214,6 +214,12 @@ def leaderboard(queue: str, limit: int | None, offset: int | None, side: str | N
     return Call("GET", path, _part("leaders"))
 
 
+def forecast(queue: str, rating: float | None, party: int | None, region: str | None) -> Call[dict[str, Any]]:
+    """Ask how long a ticket will probably wait."""
+    path = _path("queues", queue, "forecast", rating=rating, party=party, region=region)
+    return Call("GET", path, _part("forecast"))
+
+
 def queues() -> Call[list[dict[str, Any]]]:
     """All queues."""
     return Call("GET", _path("queues"), _part("queues"))

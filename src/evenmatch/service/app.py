@@ -112,13 +112,14 @@ class App:
             reason = msgspec.json.decode(body, type=_Said).reason
             self.runner.metrics.refused(reason)
             if self.runner.chronicle is not None:
-                self.runner.chronicle.refused(scope["method"], scope["path"], status, reason)
+                self.runner.chronicle.refused(scope.get("method", "WEBSOCKET"), scope["path"], status, reason)
 
     async def _socket(self, scope: Message, receive: Receive, send: Send) -> None:
         path: str = scope["path"]
         parts = path.split("/")
         refused = await self.gate.admit(scope)
         if refused is not None:
+            self._refused(scope, refused.status, refused.body)
             await turn_away(*close_of(refused), receive, send)
         elif "granted" in scope and len(parts) == 5 and parts[:3] == ["", "v1", "tickets"] and parts[4] == "events":
             await self.hub.serve(parts[3], scope, receive, send, player_of(scope))
