@@ -104,6 +104,12 @@ _encode = msgspec.json.Encoder().encode
 _UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)  # the last: arrays nested too deep
 _UNKNOWN_FIELD: Final = re.compile(r"unknown field `(?P<field>[^`]*)`")
 _NO_NUMBER: Final = re.compile(rb"[:\[,]\s*-?(NaN|Infinity)")
+_ESCAPE: Final = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
+"""An escape in a JSON text; `half`: half of a surrogate pair, alone."""
+_NO_SEASON: Final = "missing required field `season`"
 _KNOWN_FIELDS: Final = (
     "players",
     "attributes",
@@ -129,16 +135,57 @@ _KNOWN_FIELDS: Final = (
 )
 
 
+SUCH_AS: Final = {
+    "TicketBody": '{"players": [{"id": "ann"}]}',
+    "BatchBody": '{"tickets": [{"players": [{"id": "ann"}]}]}',
+    "PlayerAnswerBody": '{"player": "ann"}',
+    "TicketChange": '{"players": [{"id": "ann", "ping_ms": 40}]}',
+    "BlocksBody": '{"players": ["ben"]}',
+    "ModeBody": '{"mode": "paused"}',
+    "ResultBody": '{"teams": [{"rank": 1}, {"rank": 2}]}',
+    "CorrectionBody": '{"void": true}',
+    "SeasonBody": '{"season": 2}',
+    "RollbackBody": '{"version": 1}',
+    "BackfillBody": '{"places": [{"team": 0}]}',
+    "dict": '{"format": {"teams": 2, "size": 1}}',
+}
+"""A body of each kind that may not be empty, by the kind's name."""
+
+
+def empty(kind: Any) -> Problem:
+    """The problem for a body that is empty where one of a kind is needed."""
+    return WireReasons.MALFORMED.problem(f"the body is empty: send a JSON object such as {SUCH_AS[kind.__name__]}")
+
+
 def malformed(error: Exception, body: bytes = b"", known: tuple[str, ...] = _KNOWN_FIELDS) -> Problem:
     """The problem for a body that is not what it should be; `known`: the fields that may have been meant."""
     detail = str(error)
+    half = None if isinstance(error, msgspec.ValidationError) else _half_character(body)
+    if half is not None:
+        return WireReasons.MALFORMED.problem(half)
     if detail.startswith("JSON is malformed") and _NO_NUMBER.search(body):
         detail += "; NaN and Infinity are not numbers in JSON"
     unknown = _UNKNOWN_FIELD.search(detail)
     if unknown:
         near = difflib.get_close_matches(unknown["field"], known, 1)
-        detail += f"; did you mean `{near[0]}`?" if near else ""
+        if unknown["field"] in known:
+            detail += "; it belongs to another call, or to another place in the body: see /docs"
+        elif near:
+            detail += f"; did you mean `{near[0]}`?"
+    elif _NO_SEASON in detail:
+        detail += ": the number of the season to start, one more than the leaderboard shows"
     return WireReasons.MALFORMED.problem(detail)
+
+
+def _half_character(body: bytes) -> str | None:
+    """What is wrong with a body that holds half of a surrogate pair, alone; None = it holds none."""
+    for escape in _ESCAPE.finditer(body):
+        if escape["half"]:
+            return (
+                f"{escape[0].decode()} at byte {escape.start()} is half a character: send both halves of the pair, or "
+                "the character itself in UTF-8"
+            )
+    return None
 
 
 def read_ticket(body: bytes) -> TicketBody | Problem:
@@ -146,15 +193,17 @@ def read_ticket(body: bytes) -> TicketBody | Problem:
     try:
         return _ticket_decoder.decode(body)
     except _UNREADABLE as error:
-        return malformed(error, body)
+        return malformed(error, body) if body.strip() else empty(TicketBody)
 
 
-def read(
-    kind: type[Body], body: bytes, known: tuple[str, ...] = _KNOWN_FIELDS, *, empty: bytes = b"{}"
-) -> Body | Problem:
-    """A body of a kind that is not read often; `empty`: what an empty one counts as."""
+def read(kind: type[Body], body: bytes, known: tuple[str, ...] = _KNOWN_FIELDS) -> Body | Problem:
+    """A body of a kind that is not read often."""
+    if not body.strip():
+        if kind.__name__ in SUCH_AS:
+            return empty(kind)
+        body = b"{}"  # all of it may be left out
     try:
-        return msgspec.json.decode(body or empty, type=kind)
+        return msgspec.json.decode(body, type=kind)
     except _UNREADABLE as error:
         return malformed(error, body, known)
 
@@ -164,7 +213,7 @@ def read_player(body: bytes) -> str | Problem:
     try:
         return _player_decoder.decode(body).player
     except _UNREADABLE as error:
-        return malformed(error, body)
+        return malformed(error, body) if body.strip() else empty(PlayerAnswerBody)
 
 
 def read_batch(body: bytes, most: int) -> list[TicketBody | Problem] | Problem:
@@ -173,6 +222,8 @@ def read_batch(body: bytes, most: int) -> list[TicketBody | Problem] | Problem:
     try:
         tickets = list(_batch_decoder.decode(body).tickets)
     except _UNREADABLE as error:
+        if not body.strip():
+            return empty(BatchBody)
         try:
             raw = _raw_batch_decoder.decode(body)
         except _UNREADABLE:
