@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from evenmatch import config
 from evenmatch.service import wire
 from evenmatch.service.backfills import BackfillBody
 from evenmatch.service.bodies import BatchBody, BlocksBody, ModeBody, PlayerAnswerBody, TicketBody, TicketChange
@@ -39,12 +40,14 @@ PATHS: list[tuple[str, str, Any]] = [
 ]
 
 
-def answers(folder: Path, asked: list[tuple[str, str, bytes]], *, fast: bool = True) -> list[dict[str, Any]]:
+def answers(
+    folder: Path, asked: list[tuple[str, str, bytes]], *, fast: bool = True, specs: Any = SPECS
+) -> list[dict[str, Any]]:
     """What an operator is told, one by one."""
 
     async def told() -> list[dict[str, Any]]:
         operator = bearer(key_in(folder, "operator"))
-        app = app_over(MemoryJournal(), *SPECS, fast=fast, settings=settings_in(folder))
+        app = app_over(MemoryJournal(), *specs, fast=fast, settings=settings_in(folder))
         async with living(app) as client:
             return [
                 (await client.request(method, path, content=body, headers=operator)).json()
@@ -105,3 +108,56 @@ def test_a_field_of_another_call_is_not_suggested_for_itself(tmp_path: Path) -> 
         assert "unknown field" in problem["detail"]
         assert "it belongs to another call, or to another place in the body" in problem["detail"]
         assert "did you mean" not in problem["detail"]
+
+
+@pytest.mark.parametrize(
+    ("facts", "reason", "said"),
+    [
+        (b'"latencies":{"eu":-1}', "bad_ping", "latencies.eu is -1"),
+        (b'"latencies":{"eu":1e7}', "bad_ping", "latencies.eu is 1e+07"),
+        (b'"ratings":{"bw":2e6}', "bad_fact", "ratings.bw is 2000000.0"),
+        (b'"profile":{"mood":-2e6}', "bad_fact", "profile.mood is -2000000.0"),
+    ],
+)
+def test_a_fact_that_the_queue_drops_is_judged_all_the_same(
+    tmp_path: Path, facts: bytes, reason: str, said: str
+) -> None:
+    body = b'{"players":[{"id":"ann",' + facts + b"}]}"
+    joins = "/v1/queues/pool/tickets"
+    joined, batch, _, changed = answers(
+        tmp_path,
+        [
+            ("POST", joins, body),
+            ("POST", f"{joins}:batch", b'{"tickets":[' + body + b"]}"),
+            ("POST", joins, b'{"players":[{"id":"ann"}]}'),
+            ("PATCH", TICKET, body),
+        ],
+    )
+    for problem in (joined, batch["outcomes"][0]["problem"], changed):
+        assert problem["reason"] == reason
+        assert said in problem["detail"]
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_a_join_is_answered_with_what_the_queue_keeps_as_a_look_shows_it(tmp_path: Path, fast: bool) -> None:
+    venue = """
+        [queues.venue]
+        format = { teams = 2, size = 9 }
+        venue = { regions = ["eu", "us"], maps = { dust = 1 } }
+        [queues.plain]
+        format = { teams = 2, size = 9 }
+    """
+    player = b"""{"players":[{"id":"%s","rating":1600,"ping_ms":20,"ratings":{"bw":1},"profile":{"mood":"x"},
+        "region":"eu",
+        "vetoed_maps":["dust"],"roles":[],"latencies":{"eu":20,"mars":9}}]}"""
+    asked = [
+        ("POST", "/v1/queues/venue/tickets", player % b"ann"),
+        ("GET", "/v1/tickets/t-000000000001", b""),
+        ("POST", "/v1/queues/plain/tickets", player % b"ben"),
+        ("GET", "/v1/tickets/t-000000000002", b""),
+    ]
+    found = answers(tmp_path, asked, fast=fast, specs=config.parse(venue, "queues.toml"))
+    joined, seen, plain, plain_seen = (answer["ticket"]["players"] for answer in found)
+    assert joined == seen
+    assert plain == plain_seen == [{"id": "ben", "rating": 1600.0, "ping_ms": 20.0}]
+    assert joined[0]["latencies"] == {"eu": 20.0}

@@ -14,9 +14,10 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from evenmatch.domain.refusals import Refusal
+from evenmatch.domain.refusals import Reasons, Refusal
+from evenmatch.domain.ticket import FACT_MAX
 
-from .bodies import BatchBody, PlayerAnswerBody, TicketBody
+from .bodies import BatchBody, Player, PlayerAnswerBody, PlayerChange, TicketBody
 from .mailbox import JoinEntry, Unavailable
 
 PLAYER_ID_MAX: Final = 128
@@ -254,6 +255,9 @@ def entry_of(body: TicketBody, key: int) -> JoinEntry | Problem:
         wrong = bad_player_id(player.id)
         if wrong is not None:
             return WireReasons.BAD_PLAYER_ID.problem(wrong)
+        bad = bad_facts(player)
+        if bad is not None:
+            return problem_of(bad)
     if body.attributes:
         wrong = bad_attributes(body.attributes)
         if wrong is not None:
@@ -289,6 +293,21 @@ def bad_player_id(name: str) -> str | None:
         return f"a player's id has {len(name)} characters: use at most {PLAYER_ID_MAX}"
     if any(unicodedata.category(character) in ("Cc", "Cs") for character in name):
         return "a player's id holds a control character: use printable ones"
+    return None
+
+
+def bad_facts(player: Player | PlayerChange) -> Refusal | None:
+    """What is wrong with the numbers that a player brings, whether or not the queue keeps them; None = nothing."""
+    for side, rating in (player.ratings or {}).items():
+        if not -FACT_MAX <= rating <= FACT_MAX:  # true for NaN too
+            return Refusal(Reasons.BAD_FACT, f"ratings.{side[:64]} is {rating}: use {-FACT_MAX:g} to {FACT_MAX:g}")
+    for name, value in (player.profile or {}).items():
+        if not isinstance(value, str) and not -FACT_MAX <= value <= FACT_MAX:
+            return Refusal(Reasons.BAD_FACT, f"profile.{name[:64]} is {value}: use {-FACT_MAX:g} to {FACT_MAX:g}")
+    for region, latency_ms in (player.latencies or {}).items():
+        if not 0 <= latency_ms <= FACT_MAX:
+            what = f"latencies.{region[:64]} is {latency_ms:g}: use 0 to {FACT_MAX:g} milliseconds"
+            return Refusal(Reasons.BAD_PING, what)
     return None
 
 
