@@ -86,7 +86,7 @@ CASES: list[Case] = [
     ("GET", "/v1/players/{player}/history", None, "ann", "rboi"),
     ("GET", "/v1/queues/{queue}/leaderboard", None, "ann", "rbois"),
     ("GET", "/v1/queues/{queue}/calibration", None, "ann", "rbois"),
-    ("POST", "/v1/queues/{queue}/season", {}, "ann", "o"),
+    ("POST", "/v1/queues/{queue}/season", {"season": 2}, "ann", "o"),
     ("GET", "/v1/players/{player}", None, "ann", "rboi"),
     ("PUT", "/v1/players/{player}/blocks", {"players": ["ben"]}, "ann", "boi"),
     ("DELETE", "/v1/players/{player}/cooldowns", None, "ann", "o"),
@@ -503,6 +503,31 @@ def test_an_open_server_does_not_answer_a_strangers_page(tmp_path: Path) -> None
         return found
 
     assert open_server(tmp_path, look, cors_origins=("https://ours.example",)) == [403, 403, 200, 200, 200, 4403]
+
+
+def test_an_open_server_answers_to_its_machines_own_names_only(tmp_path: Path) -> None:
+    own = ("localhost", "LOCALHOST:8750", "127.0.0.1", "127.0.0.1:1", "[::1]", "[::1]:8750")
+    foreign = ("evil.example", "evil.example:8750", "localhost.evil.example", "127.0.0.1.evil.example", "192.168.1.5")
+    odd = ("", "[::1", "localhost@evil.example", "evil.example#@localhost", "evil.example@localhost")
+    backend = key_in(tmp_path, "operator")
+
+    async def look(client: httpx.AsyncClient, app: App) -> None:
+        async def status(host: str, **more: str) -> int:
+            return (await client.get("/v1/queues", headers={"host": host, **more})).status_code
+
+        assert [await status(host) for host in own] == [200] * len(own)
+        assert [await status(host) for host in (*foreign, *odd)] == [403] * len((*foreign, *odd))
+        refused = (await client.get("/v1/queues", headers={"host": "evil.example"})).json()
+        assert (refused["reason"], "'evil.example'" in refused["detail"]) == ("forbidden", True)
+        assert await status("evil.example", **bearer(backend)) == 200, "whoever shows a key is no stranger's page"
+        joined = await client.post("/v1/queues/pool/tickets", json={"players": [{"id": "ann"}]})
+        ticket = joined.json()["ticket"]["id"]
+        assert [(await watch(app, ticket, headers={"host": host}))[0] for host in ("evil.example", "localhost")] == [
+            4403,
+            None,
+        ]
+
+    open_server(tmp_path, look)
 
 
 # -- rates -------------------------------------------------------------------------------------------------------------

@@ -267,7 +267,7 @@ def test_a_queue_without_ratings_keeps_results_all_the_same(journal: Journal) ->
         assert [team["rank"] for team in corrected["result"]["teams"]] == [2, 1]
         await table.refused("GET", "/queues/plain/leaderboard", None, 409, "not_rated")
         await table.refused("GET", "/queues/plain/calibration", None, 409, "not_rated")
-        await table.refused("POST", "/queues/plain/season", {}, 409, "not_rated")
+        await table.refused("POST", "/queues/plain/season", {"season": 2}, 409, "not_rated")
 
     run(journal, story)
 
@@ -504,7 +504,7 @@ def test_a_season_pulls_ratings_towards_the_start_once(journal: Journal) -> None
         assert rating["rating"] == 1500.0 + 0.25 * (before["rating"] - 1500.0)
         assert rating["deviation"] == 490.0
         await table.refused("POST", "/queues/duel/season", {"season": 5}, 409, "season_over")
-        await table.refused("POST", "/queues/duel/season", {"deviation": 501}, 422, "bad_season")
+        await table.refused("POST", "/queues/duel/season", {"season": 3, "deviation": 501}, 422, "bad_season")
         second = await table.play("duel", ("ann", "ben"), LOST)
         assert second["season"] == 2
         assert players_of(second)["ann"]["before"] == rating["rating"]
@@ -528,7 +528,7 @@ def test_a_season_and_results_of_one_commit_see_each_other(journal: Journal) -> 
         await until(journal.reached.is_set, "the gate")
         first = asyncio.create_task(table.report(matches[0], WON))
         await until(lambda: table.app.runner.depth >= 1, "the first report")
-        season = asyncio.create_task(table.ask("POST", "/queues/duel/season", {"keep": 0.5}))
+        season = asyncio.create_task(table.ask("POST", "/queues/duel/season", {"season": 2, "keep": 0.5}))
         await until(lambda: table.app.runner.depth >= 2, "the season")
         last = asyncio.create_task(table.report(matches[1], LOST))
         await until(lambda: table.app.runner.depth >= 3, "the last report")
@@ -611,9 +611,16 @@ def test_what_cannot_be_is_refused_with_its_reason(journal: Journal) -> None:
             await table.refused("GET", f"/queues/duel/leaderboard?{query}", None, 400, "malformed")
         for queue in ("leaderboard", "calibration"):
             await table.refused("GET", f"/queues/nowhere/{queue}", None, 404, "unknown_queue")
-        for body in ({"keep": 2}, {"keep": "x"}, {"deviation": -1}, {"season": 1}, {"seasn": 2}):
+        for wrong in ({"keep": 2}, {"keep": "x"}, {"deviation": -1}, {"season": 1}, {"seasn": 2}):
+            body = {"season": 2, **wrong}
             await table.refused("POST", "/queues/duel/season", body, 400, "malformed")
-        await table.refused("POST", "/queues/nowhere/season", {}, 404, "unknown_queue")
+        await table.refused("POST", "/queues/nowhere/season", {"season": 2}, 404, "unknown_queue")
+        for without in ({}, {"keep": 0.5}):  # a repeat of such a one would start another
+            detail = await table.refused("POST", "/queues/duel/season", without, 400, "malformed")
+            assert "`season`: the number of the season to start, one more than the leaderboard shows" in detail
+        assert "the next is 2" in await table.refused("POST", "/queues/duel/season", {"season": 3}, 409, "season_over")
+        detail = await table.refused("POST", path, {"void": True}, 400, "malformed")
+        assert "unknown field `void`; it belongs to another call" in detail
 
     assert reported(run(journal, story)) == []
 

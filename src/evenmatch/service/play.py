@@ -72,6 +72,10 @@ async def update_ticket(
                 return problem(wire.WireReasons.NOT_YOURS.problem(f"{caller.player} cannot change {change.id[:128]!r}"))
             if change.rating is not msgspec.UNSET or change.ratings is not msgspec.UNSET:
                 return problem(wire.WireReasons.RATING_NOT_YOURS.problem("leave rating and ratings out"))
+    for change in body.players:
+        bad = wire.bad_facts(change)
+        if bad is not None:
+            return problem(wire.problem_of(bad))
     wrong = None if body.attributes is None else wire.bad_attributes(body.attributes)
     if wrong is not None:
         return problem(wire.WireReasons.BAD_ATTRIBUTES.problem(wrong))

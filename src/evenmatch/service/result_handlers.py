@@ -49,7 +49,7 @@ def _shown(group: Group, result: Any) -> Any:
 
 async def post_result(runner: Runner, match: str, body: bytes, caller: Caller | None) -> Answer:
     """POST /v1/matches/{id}/result"""
-    read = wire.read(ResultBody, body, result_bodies.FIELDS, empty=b"")
+    read = wire.read(ResultBody, body, result_bodies.FIELDS)
     told = read if isinstance(read, wire.Problem) else result_bodies.told(read.teams, read.leavers)
     if isinstance(told, wire.Problem):
         return problem(told)
@@ -69,7 +69,7 @@ async def put_result(runner: Runner, match: str, body: bytes, caller: Caller | N
     number = number_of(MATCH_PREFIX, match)
     if number is None:
         return unknown(Reasons.UNKNOWN_MATCH, "match", match)
-    read = wire.read(CorrectionBody, body, result_bodies.FIELDS, empty=b"")
+    read = wire.read(CorrectionBody, body, result_bodies.FIELDS)
     told = read if isinstance(read, wire.Problem) else result_bodies.correction(read)
     if isinstance(told, wire.Problem):
         return problem(told)
@@ -103,7 +103,7 @@ async def get_result(runner: Runner, match: str) -> Answer:
 
 async def post_season(runner: Runner, queue: str, body: bytes, caller: Caller | None) -> Answer:
     """POST /v1/queues/{queue}/season"""
-    read = wire.read(SeasonBody, body, result_bodies.FIELDS, empty=b"")
+    read = wire.read(SeasonBody, body, result_bodies.FIELDS)
     if isinstance(read, wire.Problem):
         return problem(read)
     wrong = result_bodies.season_problem(read)

@@ -40,7 +40,7 @@ from .routes_streams import stream_routes
 from .routes_why import why_routes
 from .runner import Runner
 from .sockets import Hub
-from .unread import Unread
+from .unread import Unread, empty_body
 from .veil import shown_to
 from .views import MatchView, QueueView
 from .wire import WireReasons
@@ -382,6 +382,8 @@ def _http_problem(request: Request[Any, Any, Any], error: HTTPException) -> Resp
         extra = error.extra if isinstance(error.extra, list) else []
         said = "; ".join(f"{item.get('message')} (at {item.get('key')})" for item in extra if isinstance(item, dict))
         content = wire.malformed(ValueError(said or error.detail))
+        if any(isinstance(item, dict) and item.get("key") == "data" for item in extra):  # the one that is never read
+            content = wire.empty(type(empty_body(request.method, request.url.path)))
     else:
         return _our_mistake(request, error)
     return _response(handlers.problem(content))
