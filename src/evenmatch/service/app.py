@@ -122,7 +122,7 @@ class App:
             self._refused(scope, refused.status, refused.body)
             await turn_away(*close_of(refused), receive, send)
         elif "granted" in scope and len(parts) == 5 and parts[:3] == ["", "v1", "tickets"] and parts[4] == "events":
-            await self.hub.serve(parts[3], scope, receive, send, player_of(scope))
+            await self.hub.serve(parts[3], scope.get("query_string", b""), receive, send, player_of(scope))
         else:
             await receive()
             await send({"type": "websocket.close", "code": 4404, "reason": "no such path"})

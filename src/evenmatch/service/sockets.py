@@ -145,14 +145,13 @@ class Hub:
         queues = list(self.runner.engine.state.queues.values())
         return min((queue.spec.ticket.heartbeat_s for queue in queues), default=60.0)
 
-    async def serve(self, ticket: str, scope: Message, receive: Receive, send: Send, player: str | None) -> None:
+    async def serve(self, ticket: str, query: bytes, receive: Receive, send: Send, player: str | None = None) -> None:
         """One WebSocket connection, from handshake to close; `player`: who listens, if it is one."""
         await receive()  # websocket.connect
         await send({"type": "websocket.accept"})
-        query = scope.get("query_string", b"")
         await self.follow(ticket, _after(query), _Socket(receive, send), player)
 
-    async def follow(self, ticket: str, after: int | None, line: Line, player: str | None) -> None:
+    async def follow(self, ticket: str, after: int | None, line: Line, player: str | None = None) -> None:
         """Tell a ticket's story over a line, to its end or until the client leaves; `player`: who listens, if one."""
         number = number_of(TICKET_PREFIX, ticket)
         if number is None:
