@@ -564,7 +564,7 @@ class EngineMachine(RuleBasedStateMachine):
         assert state_hash(self.engine.state) == state_hash(self.engine.state)
 
 
-TestEngine = EngineMachine.TestCase
+TestEngine = pytest.mark.timeout(900)(EngineMachine.TestCase)
 TestEngine.settings = settings(stateful_step_count=40, report_multiple_bugs=False)
 
 

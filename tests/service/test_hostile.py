@@ -186,7 +186,7 @@ def test_a_reader_who_is_too_slow_is_cut_off_in_the_middle_of_a_message() -> Non
         async with living(app) as client:
             joined = await client.post("/v1/queues/pool/tickets", json={"players": [{"id": "ann"}]})
             line = Stuck()
-            following = asyncio.create_task(app.hub.follow(joined.json()["ticket"]["id"], None, line, None))
+            following = asyncio.create_task(app.hub.follow(joined.json()["ticket"]["id"], None, line))
             await asyncio.wait_for(line.telling.wait(), PATIENCE_S)
             for number in range(300):
                 app.hub.push([Told(1, 1_000 + number, "{}", False)])
@@ -219,7 +219,7 @@ def test_a_client_that_leaves_while_it_is_told_something_is_no_error(error: Exce
         async with living(app) as client:
             joined = await client.post("/v1/queues/pool/tickets", json={"players": [{"id": "ann"}]})
             ticket = joined.json()["ticket"]["id"]
-            await asyncio.wait_for(app.hub.serve(ticket, {}, receive, send, None), PATIENCE_S)
+            await asyncio.wait_for(app.hub.serve(ticket, b"", receive, send), PATIENCE_S)
             assert (app.hub.open, app.hub.by_ticket) == (0, {})
 
     asyncio.run(run())

@@ -611,9 +611,10 @@ def test_what_cannot_be_is_refused_with_its_reason(journal: Journal) -> None:
             await table.refused("GET", f"/queues/duel/leaderboard?{query}", None, 400, "malformed")
         for queue in ("leaderboard", "calibration"):
             await table.refused("GET", f"/queues/nowhere/{queue}", None, 404, "unknown_queue")
-        for wrong in ({"keep": 2}, {"keep": "x"}, {"deviation": -1}, {"season": 1}, {"seasn": 2}):
-            body = {"season": 2, **wrong}
-            await table.refused("POST", "/queues/duel/season", body, 400, "malformed")
+        seasons: list[dict[str, Any]] = [{"keep": 2}, {"keep": "x"}, {"deviation": -1}, {"season": 1}, {"seasn": 2}]
+        for given in seasons:
+            season = {"season": 2, **given}
+            await table.refused("POST", "/queues/duel/season", season, 400, "malformed")
         await table.refused("POST", "/queues/nowhere/season", {"season": 2}, 404, "unknown_queue")
         for without in ({}, {"keep": 0.5}):  # a repeat of such a one would start another
             detail = await table.refused("POST", "/queues/duel/season", without, 400, "malformed")

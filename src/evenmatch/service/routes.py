@@ -21,6 +21,7 @@ from evenmatch.settings import Settings
 from . import discretion, handlers, own, wire
 from .access import caller_of
 from .bodies import BatchBody, PlayerAnswerBody, TicketBody
+from .discretion import player_of
 from .docs_page import docs_page
 from .documented import Key, MatchId, ProposalId, QueueName, TicketId
 from .documented import granted as _granted
@@ -171,7 +172,7 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
     )
     async def leave(ticket: TicketId, request: Request[Any, Any, Any], player: _Leaver = None) -> Response[None]:
         """Withdraw a ticket. While it is proposed, this declines the proposal, and who leaves is to blame."""
-        return _response(await handlers.leave(runner, ticket, own.player_of(request.scope) or player))
+        return _response(await handlers.leave(runner, ticket, player_of(request.scope) or player))
 
     @post(
         "/v1/tickets/{ticket:str}/heartbeat",
