@@ -1,5 +1,5 @@
 #!/bin/bash
-# The whole way of two players by plain curl: join, follow, accept, match, result.
+# The whole way of two players by plain curl: join, wait, accept, match, result.
 #
 # make serve                       (in another terminal)
 # bash examples/curl.sh            [http://127.0.0.1:8750]
@@ -26,19 +26,29 @@ ann=$(join ann 1520)
 ben=$(join ben 1480)
 echo "joined: $ann $ben"
 
-# Follow ann's ticket as server-sent events; --max-time is how long to wait at the most.
-until_event() {  # until_event TICKET TYPE: prints the event's data
-    { curl -sSN --max-time 60 "$server/v1/tickets/$1/events" || true; } | grep -m 1 "^data: .*\"type\":\"$2\""
+# Ask for ann's ticket until it says so. Whoever can read a stream hears it sooner: GET /v1/tickets/{ticket}/events.
+until_told() {  # until_told TICKET ID: prints the first id of that form (p = proposal, m = match) in the ticket
+    local ticket told
+    for _ in {1..300}; do
+        ticket=$(curl -sS --fail-with-body --retry 3 "$server/v1/tickets/$1") || { echo "$ticket" >&2; return 1; }
+        if told=$(grep -o "\"$2-[0-9]\{12\}\"" <<<"$ticket"); then
+            head -n 1 <<<"$told" | tr -d '"'
+            return
+        fi
+        sleep 0.2
+    done
+    echo "curl.sh: $1 waits for a minute already: $ticket" >&2
+    return 1
 }
 
-proposal=$(until_event "$ann" proposed | grep -o 'p-[0-9]\{12\}' | head -n 1)
+proposal=$(until_told "$ann" p)
 echo "proposed: $proposal"
 for player in ann ben; do
     curl -sS --fail-with-body "$server/v1/proposals/$proposal/accept" -d "{\"player\": \"$player-$guests\"}"
     echo
 done
 
-match=$(until_event "$ann" matched | grep -o 'm-[0-9]\{12\}' | head -n 1)
+match=$(until_told "$ann" m)
 echo "matched: $match"
 curl -sS --fail-with-body "$server/v1/matches/$match"
 echo

@@ -83,6 +83,7 @@ class Host:
     def play(self, order: dict[str, Any]) -> None:
         """Say that it has started, play it, and report it."""
         match = order["match"]
+        time.sleep(0.5)  # our answer is on its way, and so are the players
         self.client.started(match)
         print(f"{match}: started", flush=True)
         scores = [sum(map(len, team)) for team in order["teams"]]  # a game of longer names

@@ -285,6 +285,41 @@ def test_all_mistakes_are_told_at_once_in_the_order_of_the_file() -> None:
     ]
 
 
+def test_all_mistakes_of_one_table_are_told_at_once() -> None:
+    text = """
+        [queues.duel]
+        format = { teams = 0, size = 0 }
+        wave = { every_s = 0, deadline_s = 0 }
+        ready_check = { timeout_s = 0 }
+        cooldown = { growth = 0, decline_s = -1 }
+        party = { rating = "x", ping = "y" }
+        venue = { channels = -1, map_memory = -1, regions = ["a", "a"] }
+        backfill = { window = -1, rated = "x" }
+        rating = { start = 1e9, deviation = -1 }
+    """
+    keys = sorted(told.split(": ")[1].removeprefix("queues.duel.") for told in mistakes(text))
+    assert keys == sorted(
+        [
+            "format.teams",
+            "format.size",
+            "wave.every_s",
+            "wave.deadline_s",
+            "ready_check.timeout_s",
+            "cooldown.growth",
+            "cooldown.decline_s",
+            "party.rating",
+            "party.ping",
+            "venue.channels",
+            "venue.map_memory",
+            "venue.regions",
+            "backfill.window",
+            "backfill.rated",
+            "rating.start",
+            "rating.deviation",
+        ]
+    )
+
+
 def test_lines_are_found_across_comments_headers_dotted_keys_and_values_of_many_lines() -> None:
     text = (
         '# [queues.a]\n[ queues . "a" ]\nrequire_equal = [\n  "[x]",\n  "y",\n]\nwave.every_s = 0\n\n'

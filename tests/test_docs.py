@@ -19,10 +19,10 @@ from evenmatch.cli.serve import _greet
 from evenmatch.domain.queue import QueueSpec, ReadyCheckSpec
 from evenmatch.domain.refusals import Reasons
 from evenmatch.matchers import registry
-from evenmatch.service.deliveries import signature
 from evenmatch.service.metrics import Metrics
 from evenmatch.service.routes import litestar_app
 from evenmatch.service.runner import Runner
+from evenmatch.service.signing import signature
 from evenmatch.service.sockets import Hub
 from evenmatch.service.wire import WireReasons
 from evenmatch.settings import API_KEY, PREFIX, Settings

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evenmatch import rating_report
+from evenmatch import cli, rating_report
+from evenmatch.cli.rate import rate as rate_file
 from evenmatch.errors import RatingError
 from evenmatch.numerics.rating_models import MODELS
 from evenmatch.rating import build_model, rate
@@ -79,6 +80,8 @@ def test_rows_are_taken_in_order_of_time_whatever_their_order_and_dates() -> Non
     [
         (",b,1,0,1", "roster1 is empty"),
         ("a,|,1,0,1", "roster2 is empty"),
+        ("a|,b,1,0,1", "roster1 has an empty name at place 2"),
+        ("a,b| |c,1,0,1", "roster2 has an empty name at place 2"),
         ("a|c,b|a,1,0,1", "'a' plays twice"),
         ("a,b,,0,1", "score1 is empty"),
         ("a,b,1,many,1", "score2 is 'many', not a number"),
@@ -134,6 +137,37 @@ def test_the_command_line_speaks_json_and_words(tmp_path: Path) -> None:
     assert "60 matches rated" in shown
     wrong = subprocess.run([*call, "--score1", "goals"], capture_output=True, text=True, check=False)
     assert (wrong.returncode, "has no column 'goals'" in wrong.stderr) == (2, True)
+
+
+def test_one_is_called_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "results.csv"
+    path.write_text(HEADER + "a,b,1,1,1\na|,b,1,0,2\n")
+    rate_file(path)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "1 match rated (1 draw), 1 row skipped; the last 0 with a winner are scored" in shown
+    assert "line 3: roster1 has an empty name at place 2" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("rate",), "FILE requires an argument"),
+        (("check",), "requires an argument"),
+        (("rate", "x.csv", "--modl", "elo"), "--modl"),
+        (("rate", "x.csv", "y.csv"), "y.csv"),
+        (("rat",), '"rat"'),
+    ],
+)
+def test_a_mistaken_line_is_answered_with_one_line_and_status_2(
+    arguments: tuple[str, ...], said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["evenmatch", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    told = capsys.readouterr()
+    assert (ended.value.code, told.out, told.err.count("\n")) == (2, "", 1)
+    assert told.err.startswith("evenmatch: ")
+    assert said in told.err
 
 
 def test_the_report_stands_alone_and_shows_what_was_found(tmp_path: Path) -> None:

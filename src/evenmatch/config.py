@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias, get_args
 import msgspec
 import tomli_w
 
-from evenmatch.domain.queue import Format, MatcherSpec, QueueSpec, ReadyCheckSpec, rule_broken
+from evenmatch.domain.queue import Format, MatcherSpec, QueueSpec, ReadyCheckSpec, rules_broken
 from evenmatch.domain.rating import ladders_at_odds
 from evenmatch.domain.venue import LATENCY, venue_keeps
 from evenmatch.errors import ConfigError, MatcherError
@@ -220,16 +220,14 @@ def _queue(name: str, table: object, tell: Tell) -> QueueSpec:
 
 
 def _rules_kept(spec: QueueSpec, key: Key, tell: Tell) -> QueueSpec:
-    """The spec, with a default for every part that breaks a rule: `rule_broken` tells one rule at a time."""
+    """The spec, with a default for every part that breaks a rule; each broken rule is told."""
     defaults = QueueSpec("queue")
-    while broken := rule_broken(spec):
-        where, what = broken
+    kept = spec
+    for where, what in rules_broken(spec):
         part, *rest = where.split(".")
         tell(key if part == "name" else (*key, part, *rest), what)
-        if getattr(spec, part) == getattr(defaults, part):
-            break  # a rule between two parts: the default of one does not mend it
-        spec = msgspec.structs.replace(spec, **{part: getattr(defaults, part)})
-    return spec
+        kept = msgspec.structs.replace(kept, **{part: getattr(defaults, part)})
+    return kept
 
 
 def _section(kind: type[msgspec.Struct], table: object, key: Key, tell: Tell) -> msgspec.Struct | None:

@@ -24,8 +24,9 @@ def html(outcome: Outcome, source: str) -> str:
     parameters = ", ".join(f"{name}={value:g}" for name, value in outcome.parameters.items())
     body = (
         f"<header><h1>Ratings from {escape(source)}</h1>"
-        f'<p class="lead">{number(outcome.games)} matches rated by {escape(outcome.model)}, '
-        f"{number(outcome.draws)} of them draws; {number(outcome.skipped)} rows skipped. Each match was "
+        f'<p class="lead">{number(outcome.games)} match{"es" * (outcome.games != 1)} rated by {escape(outcome.model)}, '
+        f"{number(outcome.draws)} of them draw{'s' * (outcome.draws != 1)}; "
+        f"{number(outcome.skipped)} row{'s' * (outcome.skipped != 1)} skipped. Each match was "
         f"predicted before it was rated, and the last {number(outcome.scored)} with a winner are scored.</p>"
         f'<p class="soft">{escape(outcome.model)}({escape(parameters)}), temperature {outcome.temperature:.3f}</p>'
         f"</header>{_scores(outcome)}{''.join(page.figure(chart) for chart in charts(outcome))}"

@@ -109,9 +109,11 @@ def _match(row: Mapping[str, str | None], columns: Columns) -> Match | str:
     text = {field: (row.get(column) or "").strip() for field, column in msgspec.structs.asdict(columns).items()}
     rosters = []
     for field in ("roster1", "roster2"):
-        roster = [name.strip() for name in text[field].split(SEPARATOR) if name.strip()]
-        if not roster:
+        roster = [name.strip() for name in text[field].split(SEPARATOR)]
+        if not any(roster):
             return f"{field} is empty"
+        if "" in roster:
+            return f"{field} has an empty name at place {roster.index('') + 1}"
         if len(roster) > _NAMED_MOST:
             return f"{field} has {len(roster)} names, more than {_NAMED_MOST}"
         rosters.append(roster)

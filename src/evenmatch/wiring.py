@@ -5,6 +5,7 @@ import errno
 import gc
 import os
 import shlex
+import shutil
 import signal
 import socket
 import sys
@@ -24,13 +25,12 @@ from evenmatch.open_files import raise_limit
 from evenmatch.service.access import Gate
 from evenmatch.service.app import App
 from evenmatch.service.chronicle import Chronicle
-from evenmatch.service.deliveries import secret_of
 from evenmatch.service.keys import KeyRing, keys_path
 from evenmatch.service.log_lines import Form, Lines, log_to
 from evenmatch.service.loopback import is_loopback
 from evenmatch.service.matching import MatcherRoom
-from evenmatch.service.posting import NotAnswered
 from evenmatch.service.runner import Runner
+from evenmatch.service.signing import lacking
 from evenmatch.settings import Settings
 from evenmatch.storage.protocol import Journal
 from evenmatch.storage.sqlite import SqliteJournal
@@ -52,10 +52,18 @@ class PortTaken(EvenmatchError):
 
 
 def first_key(settings: Settings) -> str:
-    """The command that makes the key which closes an open server."""
+    """The command that makes the key which closes an open server, as it can be typed where the server was started."""
     path = keys_path(settings)
     file = "" if path == Path("evenmatch.keys") else f" --file {shlex.quote(str(path))}"
-    return f"keys add game --role backend{file}"
+    return f"{program()} keys add game --role backend{file}"
+
+
+def program() -> str:
+    """How to call evenmatch from the folder the server was started in."""
+    here = Path(sys.argv[0])
+    if shutil.which("evenmatch") or here.name != "evenmatch":
+        return "evenmatch"
+    return str(here.relative_to(Path.cwd())) if here.is_absolute() and here.is_relative_to(Path.cwd()) else str(here)
 
 
 def build_app(journal: Journal, specs: Iterable[QueueSpec], settings: Settings, *, fast: bool = True) -> App:
@@ -97,16 +105,16 @@ def refuse_to_be_open(settings: Settings) -> None:
     if not guarded and not is_loopback(settings.host):
         raise ConfigError(
             f"will not listen on {settings.host}: without keys anybody there could play for anybody. "
-            f"Make one first: evenmatch {first_key(settings)}"
+            f"Make one first: {first_key(settings)}"
         )
 
 
 def refuse_without_secrets(specs: Iterable[QueueSpec]) -> None:
     """A queue that asks for game servers must have what its requests are signed with."""
     for spec in specs:
-        missing = None if spec.allocate is None else secret_of(os.environ, spec.allocate)
-        if isinstance(missing, NotAnswered):
-            raise ConfigError(f"queues.{spec.name}.allocate.secret: {missing}, such as of `openssl rand -hex 32`")
+        missing = lacking(os.environ, spec)
+        if missing is not None:
+            raise ConfigError(missing)
 
 
 def serve(

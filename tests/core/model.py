@@ -352,8 +352,8 @@ class Model:
                 self.finish(ticket, "cancelled", "rules_changed", now_ms)
         self.queues[name].spec = spec
 
-    def leave(self, number: int, now_ms: int) -> Reasons | None:
-        """A ticket is withdrawn."""
+    def leave(self, number: int, player: int, now_ms: int) -> Reasons | None:
+        """A ticket is withdrawn, by one of its players if it is known by whom."""
         ticket = self.tickets.get(number)
         if ticket is None:
             return self.gone(number)
@@ -361,10 +361,24 @@ class Model:
             return Reasons.ALREADY_MATCHED
         if ticket.status == "proposed":
             assert ticket.proposal is not None
-            return self.decline(ticket.proposal, ticket.players[0], now_ms)
+            if self.proposals[ticket.proposal].standing == "starting":
+                return Reasons.MATCH_STARTING
+            return self._withdraw(ticket, player, now_ms)
         if ticket.status != "waiting":
             return Reasons.TICKET_GONE
         self.finish(ticket, "cancelled", "left", now_ms)
+        return None
+
+    def _withdraw(self, ticket: Ticket, player: int, now_ms: int) -> Reasons | None:
+        """Who leaves is to blame; else who has not accepted; else who leads the party."""
+        assert ticket.proposal is not None
+        proposal = self.proposals[ticket.proposal]
+        if proposal.standing != "open":
+            return Reasons.ALREADY_MATCHED
+        silent = [one for one in ticket.players if one not in proposal.accepted]
+        self.fail(proposal, [ticket.number], "declined", now_ms)
+        for one in [player] if player in ticket.players else silent or [ticket.players[0]]:
+            self.blame(proposal.queue, one, "declined", now_ms)
         return None
 
     def heartbeat(self, numbers: list[int], *, strict: bool) -> Reasons | None:
@@ -536,4 +550,6 @@ class Model:
             places.close(self, number, now_ms)
             proposal.standing = "over"
             return None
+        if proposal is not None and proposal.standing in ("open", "starting"):
+            return Reasons.MATCH_NOT_MADE if proposal.standing == "open" else Reasons.MATCH_STARTING
         return Reasons.MATCH_OVER if 0 < number < self.next_proposal else Reasons.UNKNOWN_MATCH

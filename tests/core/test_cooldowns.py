@@ -149,3 +149,27 @@ def test_an_offence_at_the_moment_the_last_one_is_forgiven_still_counts() -> Non
     stage.tick(5_000)  # the ready check lapses, and the decline is forgiven, in one tick
     assert stage.now_ms == first_ms + 300_000
     assert away_s(stage, 1) == 60
+
+
+@pytest.mark.parametrize(
+    ("accepted", "leaver", "blamed"),
+    [
+        ((1,), 2, [2]),  # it is known who leaves
+        ((2,), 2, [2]),  # also if that one had accepted before
+        ((1,), 0, [2]),  # not known: who has not accepted
+        ((), 0, [1, 2]),
+        ((1, 2), 0, [1]),  # everybody had: who leads the party
+        ((1,), 3, [2]),  # nobody of this party
+    ],
+)
+def test_of_a_party_that_leaves_only_those_who_are_to_blame_have_to_wait(
+    accepted: tuple[int, ...], leaver: int, blamed: list[int]
+) -> None:
+    stage = Stage(PARTIES)
+    party = stage.join("parties", 1, 2)
+    stage.join("parties", 3, 4)
+    (proposal,) = stage.wave("parties")
+    for player in accepted:
+        stage.do(cmd.Accept(proposal, player))
+    stage.do(cmd.Leave(party, leaver))
+    assert sorted(stage.engine.state.queues["parties"].books) == blamed

@@ -60,7 +60,7 @@ def test_a_start_that_nobody_confirms_is_given_up() -> None:
 def test_nobody_can_back_out_of_a_match_that_starts() -> None:
     stage, match = starting()
     assert stage.refused(cmd.Decline(match, 1)) is Reasons.ALREADY_MATCHED
-    assert stage.refused(cmd.Leave(1)) is Reasons.ALREADY_MATCHED
+    assert stage.refused(cmd.Leave(1)) is Reasons.MATCH_STARTING
     assert stage.refused(cmd.Accept(match, 1)) is Reasons.ALREADY_ACCEPTED
 
 

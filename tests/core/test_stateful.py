@@ -160,10 +160,10 @@ class EngineMachine(RuleBasedStateMachine):
     # Tickets.
 
     @precondition(lambda self: self.model.tickets)
-    @rule(number=st.integers(0, 60))
-    def leave(self, number: int) -> None:
+    @rule(number=st.integers(0, 60), player=st.integers(0, 12))
+    def leave(self, number: int, player: int) -> None:
         number = self.aim(number)
-        self.agree(cmd.Leave(number), lambda: self.model.leave(number, self.now_ms))
+        self.agree(cmd.Leave(number, player), lambda: self.model.leave(number, player, self.now_ms))
 
     @precondition(lambda self: self.model.tickets)
     @rule(numbers=st.lists(st.integers(0, 60), max_size=4), strict=st.booleans())
@@ -564,7 +564,7 @@ class EngineMachine(RuleBasedStateMachine):
         assert state_hash(self.engine.state) == state_hash(self.engine.state)
 
 
-TestEngine = EngineMachine.TestCase
+TestEngine = pytest.mark.timeout(900)(EngineMachine.TestCase)
 TestEngine.settings = settings(stateful_step_count=40, report_multiple_bugs=False)
 
 

@@ -152,6 +152,13 @@ def test_calibration_finds_the_temperature_that_results_are_drawn_with(truth: fl
     assert calibration.results == 4_000
 
 
+def test_one_upset_does_not_undo_what_was_learned() -> None:
+    before = Calibration(1.7, 30.0, 140)
+    after = learned(np.array([1 - 1e-12, 1e-12]), np.array([1, 0]), before)
+    assert after.temperature == pytest.approx(1.7 * 0.8)
+    assert learned(np.array([0.9, 0.1]), np.array([1, 0]), Calibration()).temperature >= 0.8
+
+
 def test_a_draw_teaches_calibration_nothing() -> None:
     assert learned(np.array([0.7, 0.3]), np.array([0, 0]), Calibration()) == Calibration()
 

@@ -1,6 +1,7 @@
 """Everybody who may call, for the tests of access: keys of each role, players' tokens, and an application to call."""
 
 import asyncio
+import json
 import time
 from pathlib import Path
 from typing import Any
@@ -93,3 +94,29 @@ async def stream(app: App, ticket: str, query: str = "", headers: dict[str, str]
         incoming.put_nowait({"type": "http.disconnect"})
         await serving
     return started["status"], said["body"].decode()
+
+
+async def messages(
+    app: App, ticket: str, last: str, query: str = "", headers: dict[str, str] | None = None
+) -> list[dict[str, Any]]:
+    """All that a ticket's WebSocket tells, up to the first message of the type `last`."""
+    incoming: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+    outgoing: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+    incoming.put_nowait({"type": "websocket.connect"})
+    scope = {
+        "type": "websocket",
+        "path": f"/v1/tickets/{ticket}/events",
+        "query_string": query.encode(),
+        "headers": [(name.encode(), value.encode()) for name, value in (headers or {}).items()],
+    }
+    serving = asyncio.create_task(app(scope, incoming.get, outgoing.put))  # type: ignore[arg-type]
+    found: list[dict[str, Any]] = []
+    async with asyncio.timeout(60):
+        assert (await outgoing.get())["type"] == "websocket.accept"
+        while not found or found[-1]["type"] != last:
+            said = await outgoing.get()
+            assert said["type"] == "websocket.send", said
+            found.append(json.loads(said["text"]))
+        incoming.put_nowait({"type": "websocket.disconnect"})
+        await serving
+    return found

@@ -36,7 +36,7 @@ async def living(app: App) -> AsyncIterator[httpx.AsyncClient]:
     assert (await from_app.get())["type"] == "lifespan.startup.complete"
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)
     try:
-        async with httpx.AsyncClient(transport=transport, base_url="http://inside", timeout=PATIENCE_S) as client:
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost", timeout=PATIENCE_S) as client:
             yield client
     finally:
         await to_app.put({"type": "lifespan.shutdown"})

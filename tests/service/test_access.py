@@ -24,7 +24,7 @@ from evenmatch.storage.memory import MemoryJournal
 from evenmatch.storage.protocol import Journal
 from evenmatch.storage.sqlite import SqliteJournal
 
-from .callers import SPECS, bearer, key_in, settings_in, stream, token, watch
+from .callers import SPECS, bearer, key_in, messages, settings_in, stream, token, watch
 from .inside import FailingMemory, app_over, living, memory_and_journal, until
 
 ROLES: tuple[Role, ...] = ("reader", "backend", "operator")
@@ -86,7 +86,7 @@ CASES: list[Case] = [
     ("GET", "/v1/players/{player}/history", None, "ann", "rboi"),
     ("GET", "/v1/queues/{queue}/leaderboard", None, "ann", "rbois"),
     ("GET", "/v1/queues/{queue}/calibration", None, "ann", "rbois"),
-    ("POST", "/v1/queues/{queue}/season", {}, "ann", "o"),
+    ("POST", "/v1/queues/{queue}/season", {"season": 2}, "ann", "o"),
     ("GET", "/v1/players/{player}", None, "ann", "rboi"),
     ("PUT", "/v1/players/{player}/blocks", {"players": ["ben"]}, "ann", "boi"),
     ("DELETE", "/v1/players/{player}/cooldowns", None, "ann", "o"),
@@ -326,6 +326,8 @@ def test_a_browser_may_send_its_token_in_the_query_of_a_socket_only(tmp_path: Pa
         ):
             found.append((await watch(app, names["ticket"], query))[0])
         found.append((await client.get(f"/v1/queues?token={key}")).status_code)
+        counted = app.runner.metrics.refusals
+        assert counted == {"unauthenticated": 4, "not_yours": 1}, "sockets count as requests do"
         return found
 
     assert ask(tmp_path, look) == [None, None, 4401, 4401, 4403, 4401, 401]
@@ -503,6 +505,31 @@ def test_an_open_server_does_not_answer_a_strangers_page(tmp_path: Path) -> None
     assert open_server(tmp_path, look, cors_origins=("https://ours.example",)) == [403, 403, 200, 200, 200, 4403]
 
 
+def test_an_open_server_answers_to_its_machines_own_names_only(tmp_path: Path) -> None:
+    own = ("localhost", "LOCALHOST:8750", "127.0.0.1", "127.0.0.1:1", "[::1]", "[::1]:8750")
+    foreign = ("evil.example", "evil.example:8750", "localhost.evil.example", "127.0.0.1.evil.example", "192.168.1.5")
+    odd = ("", "[::1", "localhost@evil.example", "evil.example#@localhost", "evil.example@localhost")
+    backend = key_in(tmp_path, "operator")
+
+    async def look(client: httpx.AsyncClient, app: App) -> None:
+        async def status(host: str, **more: str) -> int:
+            return (await client.get("/v1/queues", headers={"host": host, **more})).status_code
+
+        assert [await status(host) for host in own] == [200] * len(own)
+        assert [await status(host) for host in (*foreign, *odd)] == [403] * len((*foreign, *odd))
+        refused = (await client.get("/v1/queues", headers={"host": "evil.example"})).json()
+        assert (refused["reason"], "'evil.example'" in refused["detail"]) == ("forbidden", True)
+        assert await status("evil.example", **bearer(backend)) == 200, "whoever shows a key is no stranger's page"
+        joined = await client.post("/v1/queues/pool/tickets", json={"players": [{"id": "ann"}]})
+        ticket = joined.json()["ticket"]["id"]
+        assert [(await watch(app, ticket, headers={"host": host}))[0] for host in ("evil.example", "localhost")] == [
+            4403,
+            None,
+        ]
+
+    open_server(tmp_path, look)
+
+
 # -- rates -------------------------------------------------------------------------------------------------------------
 
 
@@ -528,7 +555,9 @@ def test_a_player_and_a_key_have_rates_of_their_own(tmp_path: Path) -> None:
         assert await granted(ann, 10) == 6
         assert await granted(token("ann", jti="another"), 1) == 0, "a rate is the player's, not the token's"
         assert await granted(ben, 1) == 1
+        before = app.runner.metrics.refusals["too_many_requests"]
         assert (await watch(app, "t-000000000001", headers=bearer(ann)))[0] == 1013
+        assert app.runner.metrics.refusals["too_many_requests"] == before + 1
         clock[0] += 1.0
         assert await granted(slow, 10) == 2
         assert await granted(ann, 10) == 3
@@ -644,6 +673,53 @@ def test_no_page_may_call_unless_the_setting_says_so(tmp_path: Path, origins: tu
         return [answer.headers.get("access-control-allow-origin") for answer in answers]
 
     assert ask(tmp_path, look, cors_origins=origins) == [expected, expected]
+
+
+# -- what players see of each other ------------------------------------------------------------------------------------
+
+
+@BOTH_WAYS
+def test_players_do_not_see_where_others_are_and_the_backend_does(tmp_path: Path, fast: bool) -> None:
+    key = key_in(tmp_path, "backend")
+    rules = '[queues.near]\nwave = { every_s = 0.02 }\nmatch = { runs_s = 600 }\nvenue = { regions = ["eu", "us"] }\n'
+    (spec,) = config.parse(rules, "queues.toml")
+    facts = {"latencies": {"eu": 20.0, "us": 90.0}, "region": "eu", "ping_ms": 31.0}
+
+    def seen(match: Any) -> dict[str, Any]:
+        players = [one for team in match["teams"] for ticket in team["tickets"] for one in ticket["players"]]
+        return {one["id"]: {name: one.get(name) for name in facts} for one in players}
+
+    async def look() -> None:
+        app = app_over(MemoryJournal(), spec, fast=fast, settings=settings_in(tmp_path))
+        async with living(app) as client:
+            for player in ("ann", "ben"):
+                body = {"players": [{"id": player, "rating": 1500} | facts]}
+                joined = await client.post("/v1/queues/near/tickets", json=body, headers=bearer(key))
+            path = joined.headers["location"]
+            ticket = path.rpartition("/")[2]
+
+            async def match() -> Any:
+                return (await client.get(path, headers=bearer(key))).json()["ticket"]["match"]
+
+            number = (await until(match, "a match"))["id"]
+            all_of_it = {"ann": facts, "ben": facts}
+            nothing = dict.fromkeys(facts)
+            for headers, expected in (
+                (bearer(key), all_of_it),
+                (bearer(token("ben")), {"ann": nothing, "ben": facts}),
+            ):
+                found = (await client.get(path, headers=headers)).json()["ticket"]
+                assert seen(found["match"]) == expected
+                assert found["players"][0]["latencies"] == facts["latencies"]
+                answer = await client.get(f"/v1/matches/{number}", headers=headers)
+                assert seen(answer.json()["match"]) == expected
+                story = await messages(app, ticket, "matched", headers=headers)
+                assert seen(story[-1]["match"]) == expected
+                _, told = await stream(app, ticket, f"after={story[0]['sequence']}", headers)
+                (line,) = [line for line in told.splitlines() if line.startswith("data: ")]
+                assert seen(json.loads(line.removeprefix("data: "))["match"]) == expected
+
+    asyncio.run(look())
 
 
 # -- the audit ---------------------------------------------------------------------------------------------------------

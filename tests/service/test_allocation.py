@@ -21,9 +21,10 @@ from evenmatch.domain.venue import AllocateSpec, VenueSpec
 from evenmatch.errors import ConfigError
 from evenmatch.numerics.seeds import uniforms
 from evenmatch.service.app import App
-from evenmatch.service.deliveries import signature, wait_s
+from evenmatch.service.deliveries import wait_s
 from evenmatch.service.keys import add
 from evenmatch.service.posting import BODY_MOST, NotAnswered, post
+from evenmatch.service.signing import signature
 from evenmatch.settings import Settings
 from evenmatch.storage.memory import MemoryJournal
 from evenmatch.storage.protocol import Journal
@@ -42,12 +43,12 @@ def _secret(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, SECRET)
 
 
-def spec(url: str, name: str = "duel", *, confirm_s: float = 0.0, **more: Any) -> QueueSpec:
+def spec(url: str, name: str = "duel", *, confirm_s: float = 0.0, runs_s: float = 0.0, **more: Any) -> QueueSpec:
     asked: dict[str, Any] = {"timeout_s": 5.0, "attempts": 3, "backoff_s": 0.01} | more
     return QueueSpec(
         name,
         wave=WaveSpec(every_s=0.02),
-        match=MatchSpec(confirm_s=confirm_s),
+        match=MatchSpec(confirm_s=confirm_s, runs_s=runs_s),
         venue=VenueSpec(maps={"Radiance": 1.0}, channels=3),
         allocate=AllocateSpec(url=url, secret=VARIABLE, **asked),
     )
@@ -222,6 +223,48 @@ def test_a_match_that_is_to_start_hears_of_its_server_first_and_fails_without_on
             assert (answer.status_code, answer.json()["reason"]) == (409, "match_over")
 
     with Allocator() as allocator:
+        asyncio.run(story(allocator))
+
+
+@pytest.mark.parametrize(("runs_s", "way"), [(0.0, "result"), (600.0, "result"), (600.0, "end"), (600.0, "cancel")])
+def test_a_dead_letter_of_a_match_that_is_over_is_dropped_and_not_sent(tmp_path: Path, runs_s: float, way: str) -> None:
+    async def story(allocator: Allocator) -> None:
+        async with live(tmp_path, spec(allocator.url, runs_s=runs_s)) as server:
+            match = await server.match("ann", "ben")
+            (letter,) = await until(server.dead, "a dead letter")
+            body = {"teams": [{"rank": 1}, {"rank": 2}]} if way == "result" else None
+            over = await server.ask("POST", f"/v1/matches/{match}/{way}", "operator", json=body)
+            assert over.status_code < 300, over.text
+            assert [found["id"] for found in await server.dead()] == [letter["id"]]
+            path = f"/v1/deadletters/{letter['id']}/retry"
+            allocator.replies = [good()]
+            answer = await server.ask("POST", path, "operator")
+            assert (answer.status_code, answer.json()["reason"]) == (409, "match_over")
+            assert await server.dead() == []
+            dropped = await server.app.runner.ask(lambda views, _: views.journal.letters("dropped"))
+            assert [found.match for found in dropped] == [1]
+            again = await server.ask("POST", path, "operator")
+            assert (again.status_code, again.json()["reason"]) == (404, "unknown_deadletter")
+            assert len(allocator.heard) == 3
+            assert "server" not in await server.told(match)
+            audit = (await server.ask("GET", "/v1/audit", "operator")).json()["entries"]
+            assert (audit[-1]["action"], audit[-1]["subject"]) == ("drop_deadletter", letter["id"])
+
+    with Allocator((500, b"")) as allocator:
+        asyncio.run(story(allocator))
+
+
+def test_a_match_that_runs_may_be_asked_for_once_more(tmp_path: Path) -> None:
+    async def story(allocator: Allocator) -> None:
+        async with live(tmp_path, spec(allocator.url, runs_s=600)) as server:
+            match = await server.match("ann", "ben")
+            (letter,) = await until(server.dead, "a dead letter")
+            allocator.replies = [good()]
+            answer = await server.ask("POST", f"/v1/deadletters/{letter['id']}/retry", "operator")
+            assert answer.status_code == 204
+            assert await server.served(match) == GOOD
+
+    with Allocator((500, b"")) as allocator:
         asyncio.run(story(allocator))
 
 

@@ -145,6 +145,9 @@ BAD_JOINS: list[tuple[str, str, Any, int, str, str]] = [
     ("id empty", JOIN, {"players": [{"id": ""}]}, 422, "bad_player_id", "empty"),
     ("id too long", JOIN, {"players": [{"id": "x" * 129}]}, 422, "bad_player_id", "129"),
     ("id with NUL", JOIN, {"players": [{"id": "a\0b"}]}, 422, "bad_player_id", "control character"),
+    ("id with a slash", JOIN, {"players": [{"id": "clan/ann"}]}, 422, "bad_player_id", "use no '/'"),
+    ("id that is a path", JOIN, {"players": [{"id": ".."}]}, 422, "bad_player_id", "not '.' or '..'"),
+    ("id of the erased", JOIN, {"players": [{"id": "#1"}]}, 422, "bad_player_id", "erased players"),
     ("id with a newline", JOIN, {"players": [{"id": "a\nb"}]}, 422, "bad_player_id", "control character"),
     ("id half a surrogate pair", JOIN, {"players": [{"id": "\ud83d"}]}, 400, "malformed", ""),
     ("players missing", JOIN, {}, 400, "malformed", "`players`"),
@@ -675,3 +678,4 @@ def test_unknown_verbs_and_flags_are_refused_with_the_nearest_known(tmp_path: Pa
 def test_watching_an_unknown_ticket_is_refused(stage: Stage) -> None:
     done = evenmatch("watch", "t-000000009999", "--url", stage.server.url)
     check_refused(done, "t-000000009999", "4404")
+    assert done.stderr.count("t-000000009999") == 1

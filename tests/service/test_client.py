@@ -76,6 +76,11 @@ def test_a_match_from_joining_to_the_leaderboard(server: Server, way: Way) -> No
             (rating,) = await client.ratings(winner)
             assert rating["rating"] > 1500
             assert len(await client.history(winner, limit=5)) == 1
+            told = await client.forecast("duel", rating=1500, party=1, region="eu")
+            assert (told["queue"], told["basis"]["same_region"]) == ("duel", False)
+            with pytest.raises(Refused) as unheard:
+                await client.forecast("duel", party=9)
+            assert unheard.value.reason == "party_too_large"
 
     asyncio.run(run())
 
@@ -84,6 +89,7 @@ def test_the_plain_client_does_the_same(server: Server) -> None:
     with SyncClient(server.url) as client:
         assert {found["name"] for found in client.queues()} == {"duel", "idle", "cold"}
         assert client.queue("idle")["waiting"] == 0
+        assert client.forecast("idle", rating=1500.5)["p50_s"] is None
         pair = client.join("idle", "p-ann", {"id": "p-ben", "rating": 1700}, attributes={"mood": "good"}, avoid=["eve"])
         assert pair.names == ["p-ann", "p-ben"]
         changed = client.update(pair.id, {"id": "p-ann", "ping_ms": 21}, attributes={"mood": "better"})
@@ -250,16 +256,16 @@ def test_lines_that_break_as_soon_as_they_stand_use_patience_up() -> None:
 
 def test_retry_after_is_kept_as_long_as_patience_lasts() -> None:
     busy = b'{"reason": "busy", "detail": "later"}'
-    done, wait_s = Attempt(leave("t-000000000001"), 30.0, 0.0).read(503, busy, "7", 0.0)
+    done, wait_s = Attempt(leave("t-000000000001", None), 30.0, 0.0).read(503, busy, "7", 0.0)
     assert (done, wait_s >= 7) == (False, True)
     with pytest.raises(Refused) as refused:
-        Attempt(leave("t-000000000001"), 5.0, 0.0).read(503, busy, "7", 0.0)
+        Attempt(leave("t-000000000001", None), 5.0, 0.0).read(503, busy, "7", 0.0)
     assert (refused.value.reason, refused.value.retry_after) == ("busy", 7)
     limited = b'{"reason": "too_many_requests"}'
-    assert Attempt(leave("t-000000000001"), 30.0, 0.0).read(429, limited, "2", 0.0)[0] is False
+    assert Attempt(leave("t-000000000001", None), 30.0, 0.0).read(429, limited, "2", 0.0)[0] is False
     with pytest.raises(Refused, match="http_418"):
-        Attempt(leave("t-000000000001"), 30.0, 0.0).read(418, b"<html>", None, 0.0)
-    certain = Attempt(leave("t-000000000001"), 30.0, 0.0)
+        Attempt(leave("t-000000000001", None), 30.0, 0.0).read(418, b"<html>", None, 0.0)
+    certain = Attempt(leave("t-000000000001", None), 30.0, 0.0)
     with pytest.raises(Refused):  # nothing was lost before: so it was gone before we asked
         certain.read(410, b'{"reason": "ticket_gone"}', None, 0.0)
     certain.unanswered("here", OSError("cut"), 0.0)

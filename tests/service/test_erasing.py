@@ -138,6 +138,11 @@ def test_an_erased_player_is_a_number_and_the_name_is_free(tmp_path: Path, kind:
         twice = await client.delete("/v1/players/ann")
         assert (twice.status_code, twice.json()["reason"]) == (404, "unknown_player")
         assert (await shown(client, "/v1/players/fay"))["player"]["blocks"] == ["eve"]
+        result = {"teams": [{"rank": 1}, {"rank": 2}], "leavers": [told["shown_as"]]}
+        named = await client.post(f"/v1/matches/{made['match']}/result", json=result)
+        assert named.json().get("reason") == "result_known", "the erased player can still be named"
+        strange = await client.post(f"/v1/matches/{made['match']}/result", json=result | {"leavers": ["#999"]})
+        assert strange.status_code in (409, 422)
         return made, told["shown_as"]
 
     async def check(client: httpx.AsyncClient, made: dict[str, str], shown_as: str) -> None:

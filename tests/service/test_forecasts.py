@@ -199,6 +199,45 @@ def test_regions_and_parties_are_told_apart_where_enough_are_known() -> None:
     assert estimate(known, Asked(party=1))[1].same_party
 
 
+def known_of(ratings: list[float]) -> forecasts.Gathered:
+    """Tickets of these ratings that were all matched after five seconds."""
+    count = len(ratings)
+    same = {name: np.ones(count) for name in ("joined_ms", "matched", "size", "region", "weight")}
+    found = waits.Waits(**same, waited_ms=np.full(count, 5_000.0), rating=np.array(ratings))
+    return forecasts.Gathered(found, np.full(count, -1.0), 0.0, {})
+
+
+LINE = [1_000.0 + 20 * step for step in range(301)]
+"""From 1000 to 7000."""
+
+
+@pytest.mark.parametrize(
+    ("ratings", "asked", "is_known"),
+    [
+        (LINE, 4_000.0, True),
+        (LINE, 7_000.0, True),
+        (LINE, 7_200.0, True),
+        (LINE, 9_000.0, False),
+        (LINE, -2_000.0, False),
+        ([*LINE, 9_000.0], 9_000.0, False),  # one alone says nothing
+        ([1_000.0] * 200 + [7_000.0] * 200, 4_000.0, False),
+        ([1_000.0] * 200 + [7_000.0] * 200, 6_990.0, True),
+        ([1_500.0] * 20, 1_520.0, True),
+        ([1_500.0] * 20, 1_900.0, False),
+        ([25.0] * 20, 26.0, True),
+        ([25.0] * 20, 40.0, False),
+    ],
+)
+def test_a_rating_far_from_all_that_were_matched_has_no_forecast(
+    ratings: list[float], asked: float, is_known: bool
+) -> None:
+    told, basis, unknown = estimate(known_of(ratings), Asked(rating=asked))
+    assert basis.matched >= 10
+    assert told == ((5_000.0, 5_000.0) if is_known else (None, None))
+    assert (unknown is None) == is_known
+    assert unknown is None or "points of its rating, and 10 are needed" in unknown
+
+
 def test_regions_and_ratings_of_sides_are_read_from_state_and_read_table() -> None:
     spec = config.parse('[queues.skill]\nmatcher = { name = "ladder" }\nticket = { heartbeat_s = 1e5 }', "a")[0]
     traffic = Traffic(spec, 1, keep_ms=1_000)

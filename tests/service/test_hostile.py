@@ -36,7 +36,7 @@ def raw(server: Server) -> socket.socket:
 def handshake(ticket: str) -> bytes:
     key = base64.b64encode(os.urandom(16)).decode()
     return (
-        f"GET /v1/tickets/{ticket}/events HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        f"GET /v1/tickets/{ticket}/events HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
         f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n\r\n"
     ).encode()
 

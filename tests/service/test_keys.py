@@ -264,6 +264,14 @@ def test_a_server_without_keys_does_not_listen_to_others(tmp_path: Path) -> None
     assert not (tmp_path / "evenmatch.db").exists()
 
 
+def test_the_way_out_names_the_program_as_it_was_called(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("sys.argv", [str(tmp_path / ".venv" / "bin" / "evenmatch"), "serve"])
+    with pytest.raises(ConfigError, match=r"Make one first: \.venv/bin/evenmatch keys add game --role backend$"):
+        refuse_to_be_open(Settings(host="0.0.0.0"))
+
+
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1"])
 def test_what_lets_a_server_listen_to_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str) -> None:
     monkeypatch.chdir(tmp_path)

@@ -7,8 +7,8 @@ import httpx
 import pytest
 
 from evenmatch.cli.top import samples_of
-from evenmatch.service.deliveries import secret_of
 from evenmatch.service.posting import NotAnswered
+from evenmatch.service.signing import secret_of
 from evenmatch.storage.memory import MemoryJournal
 
 from .game_servers import Allocator, good

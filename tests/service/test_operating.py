@@ -1,6 +1,7 @@
 """For those who run the server: numbers by queue, `evenmatch top`, a backup under load, and the page of refusals."""
 
 import asyncio
+import io
 import json
 import sqlite3
 import threading
@@ -9,6 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
+from rich.console import Console
 
 from evenmatch.cli import top
 from evenmatch.domain.queue import CooldownSpec, Format, QueueSpec, ReadyCheckSpec, WaveSpec
@@ -130,6 +132,27 @@ def test_top_prints_one_frame_that_reads_without_colours(make_server: MakeServer
     assert "\x1b" not in ran.stdout
     for word in ("ready", "waiting", "matches/min", "wait p50", "duel", "quiet", "100%", "unknown_queue 1", "lag p99"):
         assert word in ran.stdout, word
+
+
+@pytest.mark.parametrize("width", [60, 80, 119, 120, 200])
+def test_top_shows_the_mode_in_a_terminal_of_any_width(width: int) -> None:
+    modes = {"duel": "open", "team5": "paused", "a-queue-with-a-name-that-is-very-long-indeed": "draining"}
+    views = [
+        {"name": name, "mode": mode, "waiting": 123_456, "oldest_wait_ms": 7_100_000} for name, mode in modes.items()
+    ]
+    before, after = top.Look(0.0, views, {}), top.Look(60.0, views, {})
+    console = Console(width=width, file=io.StringIO())
+    console.print(top.frame("http://127.0.0.1:8750", before, after, console.width))
+    assert isinstance(console.file, io.StringIO)
+    lines = [line.rstrip() for line in console.file.getvalue().splitlines()]
+    assert max(map(len, lines)) <= width
+    heading, *rows = lines[2:6]
+    assert heading.split()[:3] == ["queue", "mode", "waiting"]
+    assert ("wave" in heading) == (width >= 120)
+    for (name, mode), row in zip(modes.items(), rows, strict=True):
+        shown, *cells = row.split()
+        assert name.startswith(shown.rstrip("…")), row
+        assert cells[:4] == [mode, "123,456", "118.3", "min"], row
 
 
 @pytest.mark.parametrize(

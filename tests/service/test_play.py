@@ -162,6 +162,39 @@ def test_the_game_server_confirms_a_start(tmp_path: Path) -> None:
     run(tmp_path, story)
 
 
+def test_a_match_that_is_to_start_is_shown_and_can_neither_be_left_nor_ended(tmp_path: Path) -> None:
+    async def story(server: Live) -> None:
+        tickets, match = await server.starting("ann", "ben")
+        for ticket in tickets:
+            found = await server.ticket(ticket)
+            assert (found["status"], found["proposal"]["pending"]) == ("proposed", 0)
+            assert (found["match"]["id"], found["match"]["standing"]) == (match, "starting")
+        left = await server.client.delete(f"/v1/tickets/{tickets[0]}")
+        assert reason(left) == (409, "match_starting")
+        assert f"{match}, which is to start" in left.json()["detail"]
+        ended = await server.client.post(f"/v1/matches/{match}/end")
+        assert reason(ended) == (409, "match_starting")
+        assert (await server.ticket(tickets[0]))["match"]["standing"] == "starting"
+        await server.client.post(f"/v1/matches/{match}/started")
+        assert reason(await server.client.delete(f"/v1/tickets/{tickets[0]}")) == (409, "already_matched")
+        assert (await server.client.post(f"/v1/matches/{match}/end")).status_code == 204
+        assert reason(await server.client.post(f"/v1/matches/{match}/end")) == (409, "match_over")
+
+    run(tmp_path, story)
+
+
+def test_a_proposal_has_no_match_yet_and_cannot_be_ended(tmp_path: Path) -> None:
+    async def story(server: Live) -> None:
+        ticket, _ = await server.join("ranked", "ann"), await server.join("ranked", "ben")
+        found = await server.when(ticket, "proposed")
+        assert found["match"] is None
+        match = found["proposal"]["id"].replace("p-", "m-")
+        assert reason(await server.client.post(f"/v1/matches/{match}/end")) == (409, "match_not_made")
+        assert (await server.client.delete(f"/v1/tickets/{ticket}")).status_code == 204
+
+    run(tmp_path, story)
+
+
 def test_a_start_that_fails_returns_everybody(tmp_path: Path) -> None:
     async def story(server: Live) -> None:
         tickets, match = await server.starting("ann", "ben")

@@ -267,7 +267,7 @@ def test_a_queue_without_ratings_keeps_results_all_the_same(journal: Journal) ->
         assert [team["rank"] for team in corrected["result"]["teams"]] == [2, 1]
         await table.refused("GET", "/queues/plain/leaderboard", None, 409, "not_rated")
         await table.refused("GET", "/queues/plain/calibration", None, 409, "not_rated")
-        await table.refused("POST", "/queues/plain/season", {}, 409, "not_rated")
+        await table.refused("POST", "/queues/plain/season", {"season": 2}, 409, "not_rated")
 
     run(journal, story)
 
@@ -299,6 +299,17 @@ def test_who_leaves_loses_as_the_last_whoever_won(journal: Journal) -> None:
         assert found["ann"]["after"] < 1500.0 < found[mate]["after"]
         losers = [found[player]["after"] for player in team[1]]
         assert found["ann"]["after"] == pytest.approx(losers[0])
+
+    run(journal, story)
+
+
+def test_gaps_between_ranks_mean_nothing(journal: Journal) -> None:
+    async def story(table: Table) -> None:
+        match = await table.match("duel", "ann", "ben")
+        first = await table.report(match, {"teams": [{"rank": 5}, {"rank": 9}]})
+        assert [team["rank"] for team in first["teams"]] == [1, 2]
+        assert await table.report(match, WON) == first
+        await table.refused("POST", f"/matches/{match}/result", LOST, 409, "result_known")
 
     run(journal, story)
 
@@ -493,7 +504,7 @@ def test_a_season_pulls_ratings_towards_the_start_once(journal: Journal) -> None
         assert rating["rating"] == 1500.0 + 0.25 * (before["rating"] - 1500.0)
         assert rating["deviation"] == 490.0
         await table.refused("POST", "/queues/duel/season", {"season": 5}, 409, "season_over")
-        await table.refused("POST", "/queues/duel/season", {"deviation": 501}, 422, "bad_season")
+        await table.refused("POST", "/queues/duel/season", {"season": 3, "deviation": 501}, 422, "bad_season")
         second = await table.play("duel", ("ann", "ben"), LOST)
         assert second["season"] == 2
         assert players_of(second)["ann"]["before"] == rating["rating"]
@@ -517,7 +528,7 @@ def test_a_season_and_results_of_one_commit_see_each_other(journal: Journal) -> 
         await until(journal.reached.is_set, "the gate")
         first = asyncio.create_task(table.report(matches[0], WON))
         await until(lambda: table.app.runner.depth >= 1, "the first report")
-        season = asyncio.create_task(table.ask("POST", "/queues/duel/season", {"keep": 0.5}))
+        season = asyncio.create_task(table.ask("POST", "/queues/duel/season", {"season": 2, "keep": 0.5}))
         await until(lambda: table.app.runner.depth >= 2, "the season")
         last = asyncio.create_task(table.report(matches[1], LOST))
         await until(lambda: table.app.runner.depth >= 3, "the last report")
@@ -600,9 +611,17 @@ def test_what_cannot_be_is_refused_with_its_reason(journal: Journal) -> None:
             await table.refused("GET", f"/queues/duel/leaderboard?{query}", None, 400, "malformed")
         for queue in ("leaderboard", "calibration"):
             await table.refused("GET", f"/queues/nowhere/{queue}", None, 404, "unknown_queue")
-        for body in ({"keep": 2}, {"keep": "x"}, {"deviation": -1}, {"season": 1}, {"seasn": 2}):
-            await table.refused("POST", "/queues/duel/season", body, 400, "malformed")
-        await table.refused("POST", "/queues/nowhere/season", {}, 404, "unknown_queue")
+        seasons: list[dict[str, Any]] = [{"keep": 2}, {"keep": "x"}, {"deviation": -1}, {"season": 1}, {"seasn": 2}]
+        for given in seasons:
+            season = {"season": 2, **given}
+            await table.refused("POST", "/queues/duel/season", season, 400, "malformed")
+        await table.refused("POST", "/queues/nowhere/season", {"season": 2}, 404, "unknown_queue")
+        for without in ({}, {"keep": 0.5}):  # a repeat of such a one would start another
+            detail = await table.refused("POST", "/queues/duel/season", without, 400, "malformed")
+            assert "`season`: the number of the season to start, one more than the leaderboard shows" in detail
+        assert "the next is 2" in await table.refused("POST", "/queues/duel/season", {"season": 3}, 409, "season_over")
+        detail = await table.refused("POST", path, {"void": True}, 400, "malformed")
+        assert "unknown field `void`; it belongs to another call" in detail
 
     assert reported(run(journal, story)) == []
 
@@ -628,13 +647,18 @@ def test_what_an_operator_corrects_is_noted(journal: Journal) -> None:
     async def story(table: Table) -> None:
         result = await table.play("duel", ("ann", "ben"), WON)
         await table.ask("PUT", f"/matches/{result['match']}/result", LOST)
+        await table.ask("PUT", f"/matches/{result['match']}/result", {"void": True})
+        await table.ask("PUT", f"/matches/{result['match']}/result", DREW | {"leavers": ["ben"]})
+        await table.refused("PUT", f"/matches/{result['match']}/result", DREW | {"leavers": ["cat"]}, 422, "bad_result")
         await table.refused("PUT", "/matches/m-000000000999/result", LOST, 404, "unknown_match")
         await table.ask("POST", "/queues/duel/season", {"season": 2})
         entries = (await table.ask("GET", "/audit"))["entries"]
-        assert [(entry["action"], entry["subject"]) for entry in entries] == [
-            ("report_result", result["match"]),
-            ("correct_result", result["match"]),
-            ("start_season", "duel"),
+        assert [(entry["action"], entry["subject"], entry["detail"]) for entry in entries] == [
+            ("report_result", result["match"], ""),
+            ("correct_result", result["match"], "1,2 -> 2,1"),
+            ("correct_result", result["match"], "2,1 -> void"),
+            ("correct_result", result["match"], "void -> 1,1 (1 left)"),
+            ("start_season", "duel", ""),
         ]
 
     run(journal, story)
@@ -644,7 +668,10 @@ def test_a_match_that_was_called_off_has_no_result(journal: Journal) -> None:
     async def story(table: Table) -> None:
         match = await table.match("long", "ann", "ben")
         await table.ask("POST", f"/matches/{match}/cancel", {"why": "the map was broken"}, 204)
-        await table.refused("POST", f"/matches/{match}/result", WON, 409, "match_over")
+        documented = (await table.client.get("/openapi.json")).json()["paths"]["/v1/matches/{match}/result"]
+        for method, body in (("POST", WON), ("PUT", LOST), ("GET", None)):
+            await table.refused(method, f"/matches/{match}/result", body, 409, "match_over")
+            assert "match_over" in str(documented[method.lower()]["responses"]["409"]), method
 
     run(journal, story)
 

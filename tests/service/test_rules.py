@@ -8,12 +8,16 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
+import structlog
 
+from evenmatch import config
 from evenmatch.domain.queue import Format, QueueSpec, ReadyCheckSpec, TicketSpec, WaveSpec
+from evenmatch.errors import ConfigError
 from evenmatch.recovery import verify
 from evenmatch.storage.memory import MemoryJournal, MemoryStore
 from evenmatch.storage.protocol import Journal
 from evenmatch.storage.sqlite import SqliteJournal
+from evenmatch.wiring import refuse_without_secrets
 
 from .callers import bearer, key_in, settings_in
 from .inside import FailingMemory, app_over, living, memory_and_journal, until
@@ -123,6 +127,47 @@ def test_bad_rules_are_refused_as_a_file_would_be(tmp_path: Path, rules: Any, sa
         assert (await client.get("/v1/queues/duel")).json()["queue"]["version"] == 1
 
     talk(tmp_path, MemoryJournal(), rated, DUEL, to=to)
+
+
+def test_rules_whose_secret_is_not_there_are_refused_as_at_a_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("GAME_SECRET", raising=False)
+    asking = RULES | {"allocate": {"url": "https://game.example/allocate", "secret": "GAME_SECRET"}}
+    journal = SqliteJournal(tmp_path / "j.db")
+
+    async def to(client: httpx.AsyncClient) -> None:
+        for text, what in ((None, "is not set"), ("short", "is too short")):
+            if text is not None:
+                monkeypatch.setenv("GAME_SECRET", text)
+            for query in ("", "?dry_run=true"):
+                answer = await client.put(f"/v1/queues/duel/spec{query}", json=asking)
+                assert (answer.status_code, answer.json()["reason"]) == (422, "bad_spec")
+                with pytest.raises(ConfigError) as at_a_start:
+                    refuse_without_secrets([config.of_table("duel", asking)])
+                assert answer.json()["detail"] == str(at_a_start.value)
+                assert f"queues.duel.allocate.secret: the variable GAME_SECRET {what}" in answer.json()["detail"]
+        monkeypatch.setenv("GAME_SECRET", "known to the game and to us")
+        assert (await put(client, asking))[1]["change"]["version"] == 2
+        assert (await put(client, RULES))[1]["change"]["version"] == 3
+        monkeypatch.delenv("GAME_SECRET")
+        back = await client.post("/v1/queues/duel/rollback", json={"version": 2})
+        assert (back.status_code, back.json()["reason"]) == (422, "bad_spec")
+        monkeypatch.setenv("GAME_SECRET", "known to the game and to us")
+        assert (await put(client, asking))[1]["change"]["version"] == 4
+
+    talk(tmp_path, journal, DUEL, to=to)
+
+    async def nothing(client: httpx.AsyncClient) -> None:
+        assert (await client.get("/v1/queues/duel")).json()["queue"]["version"] == 4
+
+    for text, warnings in (("known to the game and to us", 0), ("", 1)):
+        monkeypatch.setenv("GAME_SECRET", text)
+        with structlog.testing.capture_logs() as logged:
+            talk(tmp_path, SqliteJournal(tmp_path / "j.db"), DUEL, to=nothing)
+        said = [line for line in logged if line["event"] == "a queue's matches will get no game server"]
+        assert len(said) == warnings
+        assert all(line["log_level"] == "warning" and "GAME_SECRET is not set" in line["why"] for line in said)
 
 
 @pytest.mark.parametrize("fast", [True, False])

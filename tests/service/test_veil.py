@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evenmatch.domain.queue import QueueSpec, WaveSpec
-from evenmatch.domain.venue import AllocateSpec, allocate_rule_broken
+from evenmatch.domain.venue import AllocateSpec, allocate_rules_broken
 from evenmatch.service.keys import Role
 from evenmatch.storage.memory import MemoryJournal
 
@@ -97,6 +97,6 @@ def test_neither_keys_nor_tokens_nor_secrets_are_logged(tmp_path: Path) -> None:
 
 def test_a_password_in_a_url_is_not_repeated() -> None:
     for url in ("http://ann:hush@game.example:99999/", "ftp://ann:hush@game.example/", "http://hush@game.example/ x"):
-        found = allocate_rule_broken(AllocateSpec(url=url, secret=VARIABLE))
+        found = next(allocate_rules_broken(AllocateSpec(url=url, secret=VARIABLE)), None)
         assert found is not None
         assert "hush" not in json.dumps(found)

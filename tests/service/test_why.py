@@ -38,6 +38,10 @@ ready_check = { timeout_s = 1000 }
 wave = { every_s = 0.02 }
 venue = { regions = ["EU", "US"], latency_max_ms = 80 }
 
+[queues.long]
+wave = { every_s = 0.02 }
+match = { runs_s = 600 }
+
 [queues.pool]
 format = { teams = 2, size = 50 }
 
@@ -159,6 +163,33 @@ def test_a_blocked_player_is_counted_as_kept_apart() -> None:
     tell(story)
 
 
+def test_a_block_that_alone_keeps_two_apart_is_named() -> None:
+    async def story(asker: Asker) -> None:
+        assert (await asker.client.put("/v1/players/ann/blocks", json={"players": ["ben"]})).status_code == 200
+        ann = await asker.join("duel", "ann", {"mode": "a"})
+        ben = await asker.join("duel", "ben", {"mode": "a"})
+        for ticket in (ann, ben):
+            told = await asker.why(ticket)
+            assert (rules(told)["kept_apart"], told["acceptable"]) == (1, 0)
+            assert told["unlock"] == (
+                "an end of the block, avoidance or pause after a match that keeps others apart from it, "
+                "or 1 more single player"
+            )
+
+    tell(story)
+
+
+def test_a_ticket_that_is_suspended_by_a_match_of_its_own_queue_is_not_told_of_another() -> None:
+    async def story(asker: Asker) -> None:
+        ann, _ = await asker.join("long", "ann"), await asker.join("long", "ben")
+        await asker.when(ann, "matched")
+        words = (await asker.why(await asker.join("long", "ann")))["words"]
+        assert "one of its players is in another proposal, or in a match that runs." in words
+        assert "another queue" not in words
+
+    tell(story)
+
+
 def test_those_who_do_not_wait_hear_where_they_stand() -> None:
     async def story(asker: Asker) -> None:
         ann = await asker.join("ready", "ann")
@@ -219,7 +250,11 @@ def test_the_latency_cap_is_told() -> None:
             return told if told["reason"] == "too_far" else None
 
         told = await until(too_far, "a wave that saw both")
-        assert (rules(told)["latency_cap"], told["acceptable"], told["unlock"]) == (1, 0, "1 more single player")
+        assert (rules(told)["latency_cap"], told["acceptable"], told["unlock"]) == (
+            1,
+            0,
+            "a nearer region, within the latency cap for both, or 1 more single player",
+        )
         cat = await asker.join("near", "cat", latencies={"EU": 300})
         told = await asker.left_by_a_wave(cat)
         assert rules(told)["latency_cap"] == 2

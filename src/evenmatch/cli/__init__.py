@@ -145,10 +145,15 @@ bench.command(
 
 def main() -> None:
     """Run the command line; an expected mistake ends with one clear line and status 2."""
+    from cyclopts import CycloptsError
+
     from evenmatch.errors import EvenmatchError
 
     try:
-        app(sys.argv[1:])
+        app(sys.argv[1:], exit_on_error=False, print_error=False)
+    except CycloptsError as error:  # an argument that is missing, unknown or of the wrong kind
+        print(f"evenmatch: {' '.join(str(error).split())} See --help.", file=sys.stderr)
+        raise SystemExit(2) from None
     except EvenmatchError as error:
         print(f"evenmatch: {error}", file=sys.stderr)
         raise SystemExit(2) from None

@@ -80,8 +80,9 @@ def _show(outcome: rating.Outcome) -> None:
     named = ", ".join(f"{name}={value:g}" for name, value in outcome.parameters.items())
     console.print(Text(f"{outcome.model}({named})"))
     console.print(
-        f"{outcome.games} matches rated ({outcome.draws} draws), {outcome.skipped} rows skipped; "
-        f"the last {outcome.scored} with a winner are scored"
+        f"{_many(outcome.games, 'match', 'es')} rated ({_many(outcome.draws, 'draw')}), "
+        f"{_many(outcome.skipped, 'row')} skipped; the last {outcome.scored} with a winner "
+        f"{'is' if outcome.scored == 1 else 'are'} scored"
     )
     for row in outcome.skipped_rows[:_NAMED_MOST]:
         console.print(Text(f"  line {row.line}: {row.why}", style="yellow"))
@@ -111,6 +112,10 @@ def _show(outcome: rating.Outcome) -> None:
         numbers = (f"{standing.rating:.0f}", f"{standing.uncertainty:.0f}", str(standing.matches))
         best.add_row(Text(standing.player), *numbers)
     console.print(best)
+
+
+def _many(count: int, what: str, more: str = "s") -> str:
+    return f"{count} {what if count == 1 else what + more}"
 
 
 def _number(value: float | None, form: str) -> str:

@@ -1,8 +1,6 @@
 """evenmatch serve: run the live server."""
 
 import os
-import shutil
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -64,7 +62,7 @@ def _greet(url: str, queue: QueueSpec, opened: list[QueueSpec], settings: Settin
         console.print(
             "  [yellow]open[/]: who reaches this port on this machine counts as the game's backend, without a key"
         )
-        console.print(f"  (close it: {escape(_command())} {escape(wiring.first_key(settings))})\n")
+        console.print(f"  (close it: {escape(wiring.first_key(settings))})\n")
         console.print("Try it, in another terminal:")
     else:
         console.print(f"  keys: {escape(str(keys_path(settings)))}\n")
@@ -76,12 +74,4 @@ def _greet(url: str, queue: QueueSpec, opened: list[QueueSpec], settings: Settin
         console.print(f"  [green]curl {escape(url)}/v1/queues/{queue.name}/tickets -d '{escape(body)}'[/]")
     console.print("and see them get their match over a WebSocket (--accept answers the ready check for them):")
     key = "" if is_open else " --key KEY"
-    console.print(f"  [green]{_command()} watch TICKET TICKET --accept --url {escape(url)}{key}[/]\n")
-
-
-def _command() -> str:
-    """How to call evenmatch from the folder the server was started in."""
-    here = Path(sys.argv[0])
-    if shutil.which("evenmatch") or here.name != "evenmatch":
-        return "evenmatch"
-    return str(here.relative_to(Path.cwd())) if here.is_absolute() and here.is_relative_to(Path.cwd()) else str(here)
+    console.print(f"  [green]{escape(wiring.program())} watch TICKET TICKET --accept --url {escape(url)}{key}[/]\n")

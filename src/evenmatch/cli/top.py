@@ -98,10 +98,13 @@ def top(
             if json_output:
                 print(json.dumps(numbers(looks[0], looks[-1])))
             else:
-                console.print(frame(url, looks[0], looks[-1]))
+                console.print(frame(url, looks[0], looks[-1], console.width))
             return
         with Live(
-            frame(url, looks[0], looks[0]), console=console, auto_refresh=False, screen=console.is_terminal
+            frame(url, looks[0], looks[0], console.width),
+            console=console,
+            auto_refresh=False,
+            screen=console.is_terminal,
         ) as live:
             while True:
                 time.sleep(every)
@@ -112,7 +115,7 @@ def top(
                     continue
                 while looks[-1].at_s - looks[0].at_s > _WATCHED_S or restarted(looks[0], looks[-1]):
                     looks.popleft()
-                live.update(frame(url, looks[0], looks[-1]), refresh=True)
+                live.update(frame(url, looks[0], looks[-1], console.width), refresh=True)
     except KeyboardInterrupt:
         raise SystemExit(130) from None
 
@@ -228,26 +231,26 @@ def _mean(name: str, before: Look, after: Look, **labels: str) -> float | None:
     return total / count if count else None
 
 
-def frame(url: str, before: Look, after: Look) -> Group:
-    """One picture; it can be read without colours."""
+_WIDE = 120
+"""Columns of a terminal that all of a frame's columns need."""
+_HEADINGS = ("waiting", "oldest", "joins/min", "matches/min", "wait p50", "p90", "even", "ready", "wave")
+_NARROW = {"waiting": "waiting", "oldest": "oldest", "matches/min": "match/min", "wait p50": "p50", "p90": "p90"}
+"""What is shown in a narrower one, and under which heading."""
+
+
+def frame(url: str, before: Look, after: Look, width: int = _WIDE) -> Group:
+    """One picture; it can be read without colours. In a narrow terminal it has fewer columns, but always the mode."""
     told = numbers(before, after)
+    shown = {heading: heading for heading in _HEADINGS} if width >= _WIDE else _NARROW
     table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("queue", style="cyan", no_wrap=True)
-    table.add_column("mode")
-    for heading in ("waiting", "oldest", "joins/min", "matches/min", "wait p50", "p90", "even", "ready", "wave"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("queue", style="cyan", no_wrap=True, overflow="ellipsis")
+    table.add_column("mode", no_wrap=True, min_width=len("draining"))
+    for heading in shown.values():
+        table.add_column(heading, justify="right", no_wrap=True, min_width=len(heading))
     for queue in told["queues"]:
-        table.add_row(
-            queue["queue"],
-            Text(queue["mode"], style="" if queue["mode"] == "open" else "yellow"),
-            f"{queue['waiting']:,}",
-            _seconds(queue["oldest_s"]),
-            *("-" if queue[rate] is None else f"{queue[rate]:,.1f}" for rate in ("joins_a_minute", "matches_a_minute")),
-            _seconds(queue["wait_p50_s"]),
-            _seconds(queue["wait_p90_s"]),
-            *("-" if queue[share] is None else f"{queue[share]:.0%}" for share in ("quality", "ready_checks_kept")),
-            _seconds(queue["wave_s"]),
-        )
+        cells = _cells(queue)
+        mode = Text(queue["mode"], style="" if queue["mode"] == "open" else "yellow")
+        table.add_row(_fitting(queue["queue"], width), mode, *(cells[heading] for heading in shown))
     state = Text("ready", style="green") if told["ready"] else Text("NOT READY", style="bold red")
     watched_s = after.at_s - before.at_s
     head = Text.assemble(("evenmatch", "bold"), f" {url}  ", state, f"  watched for {watched_s:.0f} s")
@@ -258,6 +261,28 @@ def frame(url: str, before: Look, after: Look) -> Group:
     most = sorted(told["refusals"].items(), key=lambda one: (-one[1], one[0]))[:5]
     refused = Text("refused since the start: " + (", ".join(f"{why} {count:,}" for why, count in most) or "nobody"))
     return Group(head, Text(), table, Text(), foot, refused)
+
+
+def _cells(queue: dict[str, Any]) -> dict[str, str]:
+    """What stands under each heading."""
+    rates = (queue["joins_a_minute"], queue["matches_a_minute"])
+    shares = (queue["quality"], queue["ready_checks_kept"])
+    cells = (
+        f"{queue['waiting']:,}",
+        _seconds(queue["oldest_s"]),
+        *("-" if rate is None else f"{rate:,.1f}" for rate in rates),
+        _seconds(queue["wait_p50_s"]),
+        _seconds(queue["wait_p90_s"]),
+        *("-" if share is None else f"{share:.0%}" for share in shares),
+        _seconds(queue["wave_s"]),
+    )
+    return dict(zip(_HEADINGS, cells, strict=True))
+
+
+def _fitting(name: str, width: int) -> str:
+    """A queue's name, cut where it would push out what is beside it."""
+    most = max(8, width - (99 if width >= _WIDE else 63))
+    return name if len(name) <= most else name[: most - 1] + "…"
 
 
 def _seconds(value: float | None) -> str:

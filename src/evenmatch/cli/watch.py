@@ -83,7 +83,7 @@ def _follow(client: SyncClient, ticket: str, accept: bool, after: int, failures:
             if event.type == "proposed" and event.proposal:
                 _accept_all(client, event.proposal["id"], players)
     except Refused as refused:
-        failures.append(f"{ticket}: {refused.detail}")
+        failures.append(refused.detail if ticket in refused.detail else f"{ticket}: {refused.detail}")
     except ClientError as error:
         failures.append(f"{error}; start one with `evenmatch serve`, or give --url")
 

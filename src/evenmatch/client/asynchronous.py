@@ -129,9 +129,9 @@ class Client:
         """Change what a waiting ticket brings; its time goes on."""
         return await self._ask(calls.update(ticket, players, attributes))
 
-    async def leave(self, ticket: str) -> None:
-        """Leave the queue; while proposed this is a decline."""
-        await self._ask(calls.leave(ticket))
+    async def leave(self, ticket: str, player: str | None = None) -> None:
+        """Leave the queue; while proposed this is a decline, by `player` if it is known by whom."""
+        await self._ask(calls.leave(ticket, player))
 
     async def heartbeat(self, ticket: str) -> None:
         """Say that the ticket's client is there. Whoever watches it need not."""
@@ -214,6 +214,12 @@ class Client:
     ) -> list[dict[str, Any]]:
         """The best of a queue."""
         return await self._ask(calls.leaderboard(queue, limit, offset, side))
+
+    async def forecast(
+        self, queue: str, *, rating: float | None = None, party: int | None = None, region: str | None = None
+    ) -> dict[str, Any]:
+        """How long a ticket like this will probably wait; `p50_s` and `p90_s` are None where that is unknown."""
+        return await self._ask(calls.forecast(queue, rating, party, region))
 
     async def queues(self) -> list[dict[str, Any]]:
         """All queues."""

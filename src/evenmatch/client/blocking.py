@@ -103,9 +103,9 @@ class SyncClient:
         """Change what a waiting ticket brings; its time goes on."""
         return self._ask(calls.update(ticket, players, attributes))
 
-    def leave(self, ticket: str) -> None:
-        """Leave the queue; while proposed this is a decline."""
-        self._ask(calls.leave(ticket))
+    def leave(self, ticket: str, player: str | None = None) -> None:
+        """Leave the queue; while proposed this is a decline, by `player` if it is known by whom."""
+        self._ask(calls.leave(ticket, player))
 
     def heartbeat(self, ticket: str) -> None:
         """Say that the ticket's client is there. Whoever watches it need not."""
@@ -188,6 +188,12 @@ class SyncClient:
     ) -> list[dict[str, Any]]:
         """The best of a queue."""
         return self._ask(calls.leaderboard(queue, limit, offset, side))
+
+    def forecast(
+        self, queue: str, *, rating: float | None = None, party: int | None = None, region: str | None = None
+    ) -> dict[str, Any]:
+        """How long a ticket like this will probably wait; `p50_s` and `p90_s` are None where that is unknown."""
+        return self._ask(calls.forecast(queue, rating, party, region))
 
     def queues(self) -> list[dict[str, Any]]:
         """All queues."""

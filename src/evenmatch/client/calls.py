@@ -110,9 +110,9 @@ def update(name: str, players: Sequence[Mapping[str, Any]], attributes: Mapping[
     return Call("PATCH", _path("tickets", name), _as(Ticket, "ticket"), body)
 
 
-def leave(name: str) -> Call[None]:
+def leave(name: str, player: str | None) -> Call[None]:
     """Leave the queue."""
-    return Call("DELETE", _path("tickets", name), _nothing, done=("ticket_gone",))
+    return Call("DELETE", _path("tickets", name, player=player), _nothing, done=("ticket_gone",))
 
 
 def heartbeat(name: str) -> Call[None]:
@@ -212,6 +212,12 @@ def leaderboard(queue: str, limit: int | None, offset: int | None, side: str | N
     """The best of a queue."""
     path = _path("queues", queue, "leaderboard", limit=limit, offset=offset, side=side)
     return Call("GET", path, _part("leaders"))
+
+
+def forecast(queue: str, rating: float | None, party: int | None, region: str | None) -> Call[dict[str, Any]]:
+    """Ask how long a ticket will probably wait."""
+    path = _path("queues", queue, "forecast", rating=rating, party=party, region=region)
+    return Call("GET", path, _part("forecast"))
 
 
 def queues() -> Call[list[dict[str, Any]]]:

@@ -21,7 +21,7 @@ from evenmatch.numerics.rating_models import model_mistake
 
 from . import allocating, backfill, deadlines, joining, operating, ready_check, results, starting, updating
 from .decision import NOTHING, Decision
-from .state import PROPOSED, RUNNING, WAITING, QueueState, State
+from .state import OPEN, PROPOSED, RUNNING, STARTING, WAITING, QueueState, State
 
 
 def decide(
@@ -40,8 +40,8 @@ def decide(
             return Decision(deadlines.tick(state, now_ms, keep_ms, held))
         case cmd.Heartbeat():
             return _heartbeat(state, command, now_ms)
-        case cmd.Leave(ticket):
-            return _leave(state, ticket, now_ms)
+        case cmd.Leave(ticket, player):
+            return _leave(state, ticket, player, now_ms)
         case cmd.Accept(proposal, player):
             return ready_check.accept(state, proposal, player, now_ms)
         case cmd.Decline(proposal, player):
@@ -153,7 +153,7 @@ def _all_bring(queue: QueueState, slots: Array, group: tuple[str, ...]) -> Array
     return everyone
 
 
-def _leave(state: State, ticket: int, now_ms: int) -> Decision | Refusal:
+def _leave(state: State, ticket: int, player: int, now_ms: int) -> Decision | Refusal:
     found = state.find_ticket(ticket)
     if found is None:
         return joining.unknown_ticket(state, ticket)
@@ -161,7 +161,13 @@ def _leave(state: State, ticket: int, now_ms: int) -> Decision | Refusal:
     t = queue.tickets
     status = Status(int(t.status[slot]))
     if status is Status.PROPOSED:
-        return ready_check.decline(state, int(t.proposal[slot]), int(queue.players.player[t.start[slot]]), now_ms)
+        at = state.find_proposal(int(t.proposal[slot]))
+        if at is not None and queue.proposals.standing[at[1]] == STARTING:
+            return Refusal(
+                Reasons.MATCH_STARTING,
+                f"{ticket_id(ticket)} is in {match_id(int(t.proposal[slot]))}, which is to start: it cannot be left",
+            )
+        return ready_check.withdraw(state, queue, slot, player, now_ms)
     if status is Status.MATCHED:
         return Refusal(
             Reasons.ALREADY_MATCHED, f"{ticket_id(ticket)} is in {match_id(int(t.proposal[slot]))}: a match stays made"
@@ -206,8 +212,14 @@ def _set_blocks(state: State, player: int, blocked: tuple[int, ...], now_ms: int
 
 def _end_match(state: State, match: int, now_ms: int) -> Decision | Refusal:
     found = state.find_proposal(match)
-    if found is not None and found[0].proposals.standing[found[1]] == RUNNING:
+    standing = 0 if found is None else int(found[0].proposals.standing[found[1]])
+    if found is not None and standing == RUNNING:
         return Decision(backfill.ended(state, found[0], np.array([match]), now_ms))
+    if standing == STARTING:
+        said = "its game server says started or failed first"
+        return Refusal(Reasons.MATCH_STARTING, f"{match_id(match)} is to start: {said}")
+    if standing == OPEN:
+        return Refusal(Reasons.MATCH_NOT_MADE, f"{match_id(match)} is still a proposal: not all have accepted")
     if 0 < match < state.next_proposal:
         return Refusal(Reasons.MATCH_OVER, f"{match_id(match)} is not running")
     return Refusal(Reasons.UNKNOWN_MATCH, f"no match is called {match_id(match)}")

@@ -79,13 +79,37 @@ def decline(state: State, proposal: int, player: int, now_ms: int) -> Decision |
     if isinstance(found, Refusal):
         return found
     queue, slot, row = found
-    if queue.proposals.standing[slot] != OPEN:
-        return Refusal(Reasons.ALREADY_MATCHED, f"everybody has accepted {proposal_id(proposal)} already")
+    t = queue.tickets
     tickets, _ = queue.roster(slot)
     slots = state.slots_of(tickets)
-    t = queue.tickets
     blamed = (t.start[slots] <= row) & (row < t.start[slots] + t.size[slots])
-    guilt = penalties(queue, np.array([player]), np.array([Cause.DECLINED]), now_ms)
+    return _declined(state, queue, slot, blamed, np.array([player]), now_ms)
+
+
+def withdraw(state: State, queue: QueueState, ticket_slot: int, player: int, now_ms: int) -> Decision | Refusal:
+    """A proposed ticket is withdrawn by one of its players, who is to blame.
+
+    Where it is not known by whom: those who have not accepted are; where all have, the one who leads the party.
+    """
+    t = queue.tickets
+    rows = queue.player_rows(np.array([ticket_slot]))
+    party = queue.players.player[rows]
+    guilty = party[party == player]
+    if not len(guilty):
+        guilty = party[queue.players.accepted[rows] == 0]
+    (slot,) = state.rows_of(t.proposal[[ticket_slot]]).tolist()
+    blamed = queue.roster(slot)[0] == t.ticket[ticket_slot]
+    return _declined(state, queue, slot, blamed, guilty if len(guilty) else party[:1], now_ms)
+
+
+def _declined(
+    state: State, queue: QueueState, slot: int, blamed: Array, guilty: Array, now_ms: int
+) -> Decision | Refusal:
+    proposal = int(queue.proposals.proposal[slot])
+    if queue.proposals.standing[slot] != OPEN:
+        return Refusal(Reasons.ALREADY_MATCHED, f"everybody has accepted {proposal_id(proposal)} already")
+    guilt = penalties(queue, guilty, np.full(len(guilty), int(Cause.DECLINED)), now_ms)
+    tickets, _ = queue.roster(slot)
     return Decision((_failed(state, queue, Cause.DECLINED, np.array([proposal]), tickets, blamed, guilt, now_ms),))
 
 

@@ -1,5 +1,6 @@
 """Rules for backfill, as data: who may be asked to join a match that runs, and how that goes."""
 
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
@@ -36,22 +37,22 @@ class BackfillSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
     """How long players who left may not join again; it grows as cool-downs do."""
 
 
-def backfill_rule_broken(spec: BackfillSpec, seconds_max: float) -> tuple[str, str] | None:
-    """The first rule that a spec breaks, as (key, what is wrong and what would be right), or None."""
+def backfill_rules_broken(spec: BackfillSpec, seconds_max: float) -> Iterator[tuple[str, str]]:
+    """Every rule that a spec breaks, as (key, what is wrong and what would be right)."""
     if not 0 <= spec.window <= FACT_MAX:
-        return "backfill.window", f"{spec.window} is no distance: use 0 (any rating) to {FACT_MAX:g}"
+        yield "backfill.window", f"{spec.window} is no distance: use 0 (any rating) to {FACT_MAX:g}"
     if not 0 <= spec.grows <= GROWS_MAX:
-        return "backfill.grows", f"{spec.grows} is not a usable number of points: use 0 to {GROWS_MAX:g} a second"
+        yield "backfill.grows", f"{spec.grows} is not a usable number of points: use 0 to {GROWS_MAX:g} a second"
     if not 0 <= spec.latency_max_ms <= LATENCY_MAX_MS:
-        return "backfill.latency_max_ms", (
-            f"{spec.latency_max_ms} is not a usable number of milliseconds: use 0 to {LATENCY_MAX_MS:g}"
+        yield (
+            "backfill.latency_max_ms",
+            (f"{spec.latency_max_ms} is not a usable number of milliseconds: use 0 to {LATENCY_MAX_MS:g}"),
         )
     if spec.priority not in PRIORITIES:
-        return "backfill.priority", f"{spec.priority!r} is not known: use {' or '.join(PRIORITIES)}"
+        yield "backfill.priority", f"{spec.priority!r} is not known: use {' or '.join(PRIORITIES)}"
     if spec.rated not in LATE_RATED:
-        return "backfill.rated", f"{spec.rated!r} is not known: use {', '.join(LATE_RATED)}"
+        yield "backfill.rated", f"{spec.rated!r} is not known: use {', '.join(LATE_RATED)}"
     for name in ("expires_s", "leave_s"):
         seconds = getattr(spec, name)
         if not 0 <= seconds <= seconds_max:  # false for NaN too
-            return f"backfill.{name}", f"{seconds} is not a usable number of seconds: use 0 to {seconds_max:g}"
-    return None
+            yield f"backfill.{name}", f"{seconds} is not a usable number of seconds: use 0 to {seconds_max:g}"

@@ -39,6 +39,8 @@ class Leave(msgspec.Struct, frozen=True):
     """A ticket is withdrawn; while it is proposed, that declines the proposal."""
 
     ticket: int
+    player: int = 0
+    """Which of its players leaves; 0 = that is not known."""
 
 
 class Heartbeat(msgspec.Struct, frozen=True, eq=False):

@@ -1,14 +1,15 @@
 """A queue's rules, as data: they enter by a command and live in the journal, so past decisions can be explained."""
 
+from collections.abc import Iterator
 from enum import StrEnum
 from typing import Any, Final
 
 import msgspec
 
-from evenmatch.domain.backfill import BackfillSpec, backfill_rule_broken
+from evenmatch.domain.backfill import BackfillSpec, backfill_rules_broken
 from evenmatch.domain.ids import QUEUE_NAME
-from evenmatch.domain.rating import RatingSpec, rating_rule_broken
-from evenmatch.domain.venue import AllocateSpec, VenueSpec, allocate_rule_broken, venue_rule_broken
+from evenmatch.domain.rating import RatingSpec, rating_rules_broken
+from evenmatch.domain.venue import AllocateSpec, VenueSpec, allocate_rules_broken, venue_rules_broken
 
 TEAMS_MAX: Final = 100
 TEAM_SIZE_MAX: Final = 100
@@ -165,20 +166,24 @@ class QueueSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     backfill: BackfillSpec = BackfillSpec()
 
 
-def rule_broken(spec: QueueSpec) -> tuple[str, str] | None:
-    """The first rule that a spec breaks, as (key, what is wrong and what would be right), or None."""
+def rules_broken(spec: QueueSpec) -> Iterator[tuple[str, str]]:
+    """Every rule that a spec breaks, as (key, what is wrong and what would be right)."""
     if not QUEUE_NAME.fullmatch(spec.name):
-        return "name", (
-            f"{spec.name!r} cannot name a queue: use 1 to 63 lower-case letters, digits, '-' or '_', "
-            "starting with a letter or digit"
+        yield (
+            "name",
+            (
+                f"{spec.name!r} cannot name a queue: use 1 to 63 lower-case letters, digits, '-' or '_', "
+                "starting with a letter or digit"
+            ),
         )
     form = spec.format
-    if not 1 <= form.teams <= TEAMS_MAX:
-        return "format.teams", f"{form.teams} is not a number of teams: use 1 to {TEAMS_MAX}"
+    played = 1 <= form.teams <= TEAMS_MAX
+    if not played:
+        yield "format.teams", f"{form.teams} is not a number of teams: use 1 to {TEAMS_MAX}"
     if not 1 <= form.size <= TEAM_SIZE_MAX:
-        return "format.size", f"{form.size} is not a team size: use 1 to {TEAM_SIZE_MAX}"
-    if not 2 <= form.seats <= SEATS_MAX:
-        return "format", f"{form} makes {form.seats} seats a match: use 2 to {SEATS_MAX}"
+        yield "format.size", f"{form.size} is not a team size: use 1 to {TEAM_SIZE_MAX}"
+    elif played and not 2 <= form.seats <= SEATS_MAX:
+        yield "format", f"{form} makes {form.seats} seats a match: use 2 to {SEATS_MAX}"
     durations = [
         ("wave.every_s", spec.wave.every_s, 0.01),
         ("wave.deadline_s", spec.wave.deadline_s, 0.01),
@@ -191,21 +196,23 @@ def rule_broken(spec: QueueSpec) -> tuple[str, str] | None:
     ]
     names = spec.match.team_names
     if names and (
-        len(names) != form.teams or len(set(names)) != len(names) or not all(0 < len(n) <= 64 for n in names)
+        (played and len(names) != form.teams)
+        or len(set(names)) != len(names)
+        or not all(0 < len(n) <= 64 for n in names)
     ):
-        return "match.team_names", f"{form} needs {form.teams} different names of 1 to 64 characters, one a team"
+        yield "match.team_names", f"{form} needs {form.teams} different names of 1 to 64 characters, one a team"
     if spec.party.rating not in PARTY_RATINGS:
-        return "party.rating", f"{spec.party.rating!r} is not known: use {', '.join(PARTY_RATINGS)}"
+        yield "party.rating", f"{spec.party.rating!r} is not known: use {', '.join(PARTY_RATINGS)}"
     if spec.party.ping not in PARTY_PINGS:
-        return "party.ping", f"{spec.party.ping!r} is not known: use {', '.join(PARTY_PINGS)}"
+        yield "party.ping", f"{spec.party.ping!r} is not known: use {', '.join(PARTY_PINGS)}"
     if not -BONUS_MAX <= spec.party.premade_bonus <= BONUS_MAX:
-        return "party.premade_bonus", f"{spec.party.premade_bonus} is out of range: use {-BONUS_MAX:g} to {BONUS_MAX:g}"
+        yield "party.premade_bonus", f"{spec.party.premade_bonus} is out of range: use {-BONUS_MAX:g} to {BONUS_MAX:g}"
     cooldown = spec.cooldown
     if cooldown is not None:
         if spec.ready_check is None:
-            return "cooldown", "there is no ready check that could fail: add ready_check, or leave cooldown out"
+            yield "cooldown", "there is no ready check that could fail: add ready_check, or leave cooldown out"
         if not 1.0 <= cooldown.growth <= COOLDOWN_GROWTH_MAX:
-            return "cooldown.growth", f"{cooldown.growth} is no growth: use 1 to {COOLDOWN_GROWTH_MAX:g}"
+            yield "cooldown.growth", f"{cooldown.growth} is no growth: use 1 to {COOLDOWN_GROWTH_MAX:g}"
         for name in ("decline_s", "lapse_s", "lost_s", "most_s"):
             durations.append((f"cooldown.{name}", getattr(cooldown, name), 0.0))
         durations.append(("cooldown.forgive_s", cooldown.forgive_s, 1.0))
@@ -213,19 +220,24 @@ def rule_broken(spec: QueueSpec) -> tuple[str, str] | None:
         durations.append(("ready_check.timeout_s", spec.ready_check.timeout_s, 0.01))
     for key, seconds, least in durations:
         if not least <= seconds <= SECONDS_MAX:  # false for NaN too
-            return key, f"{seconds} is not a usable number of seconds: use {least:g} to {SECONDS_MAX:g}"
+            yield key, f"{seconds} is not a usable number of seconds: use {least:g} to {SECONDS_MAX:g}"
     for position, name in enumerate(spec.require_equal):
         if not name or len(name) > 64:
-            return "require_equal", f"entry {position + 1} is not an attribute's name: use 1 to 64 characters"
+            yield "require_equal", f"entry {position + 1} is not an attribute's name: use 1 to 64 characters"
         if name in spec.require_equal[:position]:
-            return "require_equal", f"{name!r} is listed twice"
-    if spec.venue is not None and (wrong := venue_rule_broken(spec.venue)) is not None:
-        return wrong
-    if spec.allocate is not None and (wrong := allocate_rule_broken(spec.allocate)) is not None:
-        return wrong
-    if (wrong := backfill_rule_broken(spec.backfill, SECONDS_MAX)) is not None:
-        return wrong
-    return None if spec.rating is None else rating_rule_broken(spec.rating, form.teams)
+            yield "require_equal", f"{name!r} is listed twice"
+    if spec.venue is not None:
+        yield from venue_rules_broken(spec.venue)
+    if spec.allocate is not None:
+        yield from allocate_rules_broken(spec.allocate)
+    yield from backfill_rules_broken(spec.backfill, SECONDS_MAX)
+    if spec.rating is not None:
+        yield from rating_rules_broken(spec.rating, form.teams if played else 2)
+
+
+def rule_broken(spec: QueueSpec) -> tuple[str, str] | None:
+    """The first of them, or None."""
+    return next(rules_broken(spec), None)
 
 
 def milliseconds(seconds: float) -> int:

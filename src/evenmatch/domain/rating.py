@@ -82,28 +82,30 @@ def side_ladder(ladder: str, side: str) -> str:
     return f"{ladder}/{side}" if side else ladder
 
 
-def rating_rule_broken(spec: RatingSpec, teams: int) -> tuple[str, str] | None:
-    """The first rule that a queue's ratings break, as (key, what is wrong and what would be right), or None."""
+def rating_rules_broken(spec: RatingSpec, teams: int) -> Iterator[tuple[str, str]]:
+    """Every rule that a queue's ratings break, as (key, what is wrong and what would be right)."""
     if teams < 2:
-        return "rating", f"a match of {teams} team has no winner to rate: leave this table out, or play 2 teams or more"
+        yield "rating", f"a match of {teams} team has no winner to rate: leave this table out, or play 2 teams or more"
     if spec.ladder and not QUEUE_NAME.fullmatch(spec.ladder):
-        return "rating.ladder", (
-            f"{spec.ladder!r} cannot name a ladder: use 1 to 63 lower-case letters, digits, '-' or '_', "
-            "starting with a letter or digit"
+        yield (
+            "rating.ladder",
+            (
+                f"{spec.ladder!r} cannot name a ladder: use 1 to 63 lower-case letters, digits, '-' or '_', "
+                "starting with a letter or digit"
+            ),
         )
     if not -FACT_MAX <= spec.start <= FACT_MAX:  # false for NaN too
-        return "rating.start", f"{spec.start} is not a rating: use {-FACT_MAX:g} to {FACT_MAX:g}"
+        yield "rating.start", f"{spec.start} is not a rating: use {-FACT_MAX:g} to {FACT_MAX:g}"
     if not 0 <= spec.deviation <= FACT_MAX:
-        return "rating.deviation", f"{spec.deviation} is not a deviation: use 0 to {FACT_MAX:g}"
+        yield "rating.deviation", f"{spec.deviation} is not a deviation: use 0 to {FACT_MAX:g}"
     if not 0 <= spec.placement <= PLACEMENT_MAX:
-        return "rating.placement", f"{spec.placement} is not a number of results: use 0 to {PLACEMENT_MAX}"
+        yield "rating.placement", f"{spec.placement} is not a number of results: use 0 to {PLACEMENT_MAX}"
     for name, key in _ELSEWHERE.items():
         if name in spec.parameters:
-            return (
+            yield (
                 "rating.parameters",
                 f"{name} is not a parameter here: give it as the key {key!r} of the rating table",
             )
-    return None
 
 
 def ladders_at_odds(rated: Iterable[tuple[str, RatingSpec]]) -> Iterator[tuple[str, str, str]]:

@@ -27,6 +27,7 @@ class Reasons(Enum):
     KEY_REUSED = (409, "This idempotency key was used with another body")
     WAVE_CLOSED = (409, "This wave is not in flight")
     MATCH_OVER = (409, "This match is over already")
+    MATCH_STARTING = (409, "This match is about to start")
     MATCH_NOT_STARTING = (409, "This match does not wait for its start to be confirmed")
     MATCH_NOT_RUNNING = (409, "Only a match that runs can ask for players")
     BACKFILL_OFF = (409, "The queue does not fill places of running matches")

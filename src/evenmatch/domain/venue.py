@@ -5,6 +5,7 @@ players bring, `{region: ms}`; for players who say only where they are, a table 
 """
 
 import re
+from collections.abc import Iterator
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -69,56 +70,55 @@ def between(venue: VenueSpec, one: str, other: str) -> str | None:
     return found or (one if one == other and one in venue.regions else None)
 
 
-def venue_rule_broken(venue: VenueSpec) -> tuple[str, str] | None:
-    """The first rule that a venue breaks, as (key, what is wrong and what would be right), or None."""
+def venue_rules_broken(venue: VenueSpec) -> Iterator[tuple[str, str]]:
+    """Every rule that a venue breaks, as (key, what is wrong and what would be right)."""
     if not (venue.maps or venue.regions or venue.channels):
-        return "venue", "there is nothing to choose: add maps, regions or channels, or leave the table out"
+        yield "venue", "there is nothing to choose: add maps, regions or channels, or leave the table out"
     if len(venue.maps) > MAPS_MAX:
-        return "venue.maps", f"{len(venue.maps)} maps: use at most {MAPS_MAX}"
+        yield "venue.maps", f"{len(venue.maps)} maps: use at most {MAPS_MAX}"
     for name, weight in venue.maps.items():
         if not 0 < len(name) <= NAME_MAX:
-            return "venue.maps", f"{name[:NAME_MAX]!r} cannot name a map: use 1 to {NAME_MAX} characters"
+            yield "venue.maps", f"{name[:NAME_MAX]!r} cannot name a map: use 1 to {NAME_MAX} characters"
         if not 1e-6 <= weight <= 1e6:  # false for NaN too
-            return "venue.maps", f"{weight} is not the weight of {name!r}: use 0.000001 to 1000000"
+            yield "venue.maps", f"{weight} is not the weight of {name!r}: use 0.000001 to 1000000"
     if not 0 <= venue.map_memory <= MEMORY_MAX:
-        return "venue.map_memory", f"{venue.map_memory} is not a number of matches: use 0 to {MEMORY_MAX}"
+        yield "venue.map_memory", f"{venue.map_memory} is not a number of matches: use 0 to {MEMORY_MAX}"
     if not 0.001 <= venue.seen_factor <= 1:
-        return "venue.seen_factor", f"{venue.seen_factor} is no factor: use 0.001 to 1"
+        yield "venue.seen_factor", f"{venue.seen_factor} is no factor: use 0.001 to 1"
     if not 0 <= venue.latency_max_ms <= 1e6:
-        return "venue.latency_max_ms", f"{venue.latency_max_ms} is not a latency: use 0 to 1000000 milliseconds"
+        yield "venue.latency_max_ms", f"{venue.latency_max_ms} is not a latency: use 0 to 1000000 milliseconds"
     if not 0 <= venue.channels <= CHANNELS_MAX:
-        return "venue.channels", f"{venue.channels} is not a number of channels: use 0 to {CHANNELS_MAX}"
+        yield "venue.channels", f"{venue.channels} is not a number of channels: use 0 to {CHANNELS_MAX}"
     if len(venue.channel_prefix) > NAME_MAX:
-        return "venue.channel_prefix", f"it has {len(venue.channel_prefix)} characters: use at most {NAME_MAX}"
-    return _regions_broken(venue)
+        yield "venue.channel_prefix", f"it has {len(venue.channel_prefix)} characters: use at most {NAME_MAX}"
+    yield from _regions_broken(venue)
 
 
-def _regions_broken(venue: VenueSpec) -> tuple[str, str] | None:
+def _regions_broken(venue: VenueSpec) -> Iterator[tuple[str, str]]:
     if len(venue.regions) > REGIONS_MAX:
-        return "venue.regions", f"{len(venue.regions)} regions: use at most {REGIONS_MAX}"
+        yield "venue.regions", f"{len(venue.regions)} regions: use at most {REGIONS_MAX}"
     for place, region in enumerate(venue.regions):
         if not 0 < len(region) <= NAME_MAX or "." in region:
-            return (
+            yield (
                 "venue.regions",
                 f"{region[:NAME_MAX]!r} cannot name a region: use 1 to {NAME_MAX} characters, no dot",
             )
         if region in venue.regions[:place]:
-            return "venue.regions", f"{region!r} is listed twice"
-    if venue.latency_max_ms and not venue.regions:
-        return "venue.latency_max_ms", "there are no regions to be far from: add regions, or leave it out"
+            yield "venue.regions", f"{region!r} is listed twice"
+    if venue.latency_max_ms > 0 and not venue.regions:
+        yield "venue.latency_max_ms", "there are no regions to be far from: add regions, or leave it out"
     if venue.pairs and not venue.regions:
-        return "venue.pairs", "there are no regions to lie between: add regions, or leave it out"
-    for one, row in venue.pairs.items():
+        yield "venue.pairs", "there are no regions to lie between: add regions, or leave it out"
+    for one, row in venue.pairs.items() if venue.regions else ():
         for other, region in row.items():
             if region not in venue.regions:
-                return "venue.pairs", f"{region!r}, between {one!r} and {other!r}, is not one of regions"
+                yield "venue.pairs", f"{region!r}, between {one!r} and {other!r}, is not one of regions"
             back = venue.pairs.get(other, {}).get(one, region)
-            if back != region:
-                return "venue.pairs", f"there are two regions between {one!r} and {other!r}: {region!r} and {back!r}"
-    return None
+            if back != region and one < other:  # the other way round it is the same mistake
+                yield "venue.pairs", f"there are two regions between {one!r} and {other!r}: {region!r} and {back!r}"
 
 
-def allocate_rule_broken(spec: AllocateSpec) -> tuple[str, str] | None:
+def allocate_rules_broken(spec: AllocateSpec) -> Iterator[tuple[str, str]]:
     """The same for what is said of game servers."""
     try:
         url = urlsplit(spec.url)
@@ -126,17 +126,17 @@ def allocate_rule_broken(spec: AllocateSpec) -> tuple[str, str] | None:
     except ValueError:
         usable = False
     if "@" in spec.url.partition("//")[2].partition("/")[0]:
-        return "allocate.url", "it holds a user or password: leave them out, requests are signed with the secret"
-    if not usable or not spec.url.isascii() or not spec.url.isprintable() or " " in spec.url or len(spec.url) > 2_000:
-        return "allocate.url", f"{spec.url[:200]!r} is not a URL: use one such as https://game.example/allocate"
+        yield "allocate.url", "it holds a user or password: leave them out, requests are signed with the secret"
+    elif not usable or not spec.url.isascii() or not spec.url.isprintable() or " " in spec.url or len(spec.url) > 2_000:
+        yield "allocate.url", f"{spec.url[:200]!r} is not a URL: use one such as https://game.example/allocate"
     if not _VARIABLE.fullmatch(spec.secret):
-        return "allocate.secret", (
-            "name the environment variable that holds the secret, in capitals, such as GAME_SERVERS_SECRET"
+        yield (
+            "allocate.secret",
+            ("name the environment variable that holds the secret, in capitals, such as GAME_SERVERS_SECRET"),
         )
     if not 0.05 <= spec.timeout_s <= 120:
-        return "allocate.timeout_s", f"{spec.timeout_s} is not a usable number of seconds: use 0.05 to 120"
+        yield "allocate.timeout_s", f"{spec.timeout_s} is not a usable number of seconds: use 0.05 to 120"
     if not 1 <= spec.attempts <= ATTEMPTS_MAX:
-        return "allocate.attempts", f"{spec.attempts} is not a number of attempts: use 1 to {ATTEMPTS_MAX}"
+        yield "allocate.attempts", f"{spec.attempts} is not a number of attempts: use 1 to {ATTEMPTS_MAX}"
     if not 0.01 <= spec.backoff_s <= 600:
-        return "allocate.backoff_s", f"{spec.backoff_s} is not a usable number of seconds: use 0.01 to 600"
-    return None
+        yield "allocate.backoff_s", f"{spec.backoff_s} is not a usable number of seconds: use 0.01 to 600"

@@ -62,9 +62,21 @@ def explain_wave(matcher: Matcher, snapshot: Snapshot, row: int) -> Explanation:
         at = int(np.searchsorted(kept, place))
         without: Explanation = of_format(again, at) if asked is None else asked(again, at)
         nearest, soonest, unlock = without.nearest, without.soonest, without.unlock
+        if own.unlock is None and unlock is not None:  # nothing but these rules is in the way
+            unlock = _but_for(len(far) > 0, len(kept_apart) > 0, unlock)
     if len(part.reach) and not part.reach[place]:
         unlock = "a region within the latency cap for all its players"
     return Explanation((*round_it, *own.rules), rows[free], nearest, soonest, unlock)
+
+
+def _but_for(far: bool, kept_apart: bool, unlock: str) -> str:
+    """What would help where only rules round the matcher keep the others away."""
+    ways = []
+    if far:
+        ways.append("a nearer region, within the latency cap for both")
+    if kept_apart:
+        ways.append("an end of the block, avoidance or pause after a match that keeps others apart from it")
+    return ", or ".join((*ways, unlock))
 
 
 def _apart_from(pairs: Array, place: int) -> Array:

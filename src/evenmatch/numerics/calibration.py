@@ -10,7 +10,9 @@ favourite. It is learned as a match is rated, by one Newton step on the logistic
     information += x^2 q (1 - q)          t += (result - q) x / information
 
 so the prediction of a match has seen only what came before it. Older information fades by `FADE` a result: a game's
-temperature drifts as ratings settle. More than two teams: logits are taken for each team against the rest.
+temperature drifts as ratings settle. No single result moves t by more than a fifth: a walkover that was lost, by a
+mistaken rating perhaps, must not undo what hundreds of matches have taught. More than two teams: logits are taken for
+each team against the rest.
 
 State. Two numbers a queue, kept with its ratings; nothing is refitted.
 """
@@ -26,6 +28,8 @@ __all__ = ["Calibration", "calibrated", "learned"]
 
 FADE: Final = 0.995
 LEAST: Final = 0.05
+MOST: Final = 0.2
+"""The share of itself by which a temperature may change with one result."""
 _NEAR: Final = 1e-9
 
 
@@ -61,6 +65,7 @@ def learned(odds: Array, rank: Array, before: Calibration) -> Calibration:
     expected = 1.0 / (1.0 + np.exp(-before.temperature * np.atleast_1d(sure)))
     information = before.information * FADE + float((np.square(sure) * expected * (1.0 - expected)).sum())
     step = float(((result - expected) * sure).sum()) / information
-    temperature = max(LEAST, before.temperature + step)
+    most = MOST * before.temperature
+    temperature = max(LEAST, before.temperature + min(most, max(-most, step)))
     assert math.isfinite(temperature)
     return Calibration(temperature, information, before.results + 1)

@@ -7,7 +7,8 @@
    ticket never changes. What stands in a body is judged where the body is read (`own`).
 3. While there is neither a backend's key nor a way to check players' tokens, a server on loopback is open: whoever
    comes without a credential counts as the backend. Operators' actions need an operator's key even then, a credential
-   that does not count is refused even then, and so is a page of somebody else's in a browser on this machine.
+   that does not count is refused even then, and so is a page of somebody else's in a browser on this machine, also
+   where it calls this machine by a name of its own (DNS rebinding).
 """
 
 import math
@@ -25,7 +26,7 @@ from evenmatch.settings import Settings
 from . import wire
 from .handlers import Answer, problem, turned_away
 from .keys import KeyRing, is_key, keys_path
-from .loopback import is_local, is_loopback
+from .loopback import is_local, is_loopback, is_own_name
 from .mailbox import Unavailable
 from .rates import Buckets
 from .runner import Runner
@@ -265,6 +266,13 @@ class Gate:
         if right.least is Least.OPERATOR:
             return unauthenticated("operators need a key also here: evenmatch keys add NAME --role operator")
         for name, value in scope["headers"]:
+            if name == b"host" and not is_own_name(host := value.decode("latin-1").lower()):
+                return problem(
+                    WireReasons.FORBIDDEN.problem(
+                        f"this server is open, so only as localhost, 127.0.0.1 or [::1] and not as {host[:100]!r}; "
+                        "under other names it needs a key: evenmatch keys add NAME --role backend"
+                    )
+                )
             if name == b"origin":
                 origin = value.decode("latin-1").lower()
                 allowed = self.settings.cors_origins

@@ -12,6 +12,7 @@ from evenmatch.settings import Settings
 
 from .access import Gate, close_of
 from .deliveries import Deliveries
+from .discretion import player_of
 from .front import Front, dressed
 from .handlers import PROBLEM, Answer, our_mistake
 from .hot import hot, respond
@@ -111,16 +112,17 @@ class App:
             reason = msgspec.json.decode(body, type=_Said).reason
             self.runner.metrics.refused(reason)
             if self.runner.chronicle is not None:
-                self.runner.chronicle.refused(scope["method"], scope["path"], status, reason)
+                self.runner.chronicle.refused(scope.get("method", "WEBSOCKET"), scope["path"], status, reason)
 
     async def _socket(self, scope: Message, receive: Receive, send: Send) -> None:
         path: str = scope["path"]
         parts = path.split("/")
         refused = await self.gate.admit(scope)
         if refused is not None:
+            self._refused(scope, refused.status, refused.body)
             await turn_away(*close_of(refused), receive, send)
         elif "granted" in scope and len(parts) == 5 and parts[:3] == ["", "v1", "tickets"] and parts[4] == "events":
-            await self.hub.serve(parts[3], scope.get("query_string", b""), receive, send)
+            await self.hub.serve(parts[3], scope.get("query_string", b""), receive, send, player_of(scope))
         else:
             await receive()
             await send({"type": "websocket.close", "code": 4404, "reason": "no such path"})

@@ -150,7 +150,7 @@ def _asked(views: Views, match: int, body: BackfillBody, key: int, fingerprint: 
     teams = record["teams"]
     team_of = {player["player"]: n for n, team in enumerate(teams) for party in team for player in party["players"]}
     names = _names_of_teams(views, queue, match, teams)
-    known = views.directory.known([place.instead_of for place in body.places if place.instead_of is not None])
+    known = views.directory.shown([place.instead_of for place in body.places if place.instead_of is not None])
     places = []
     for place in body.places:
         player = 0 if place.instead_of is None else known.get(place.instead_of, -1)

@@ -46,6 +46,13 @@ def facts_and_traits(player: Player) -> tuple[dict[str, float], dict[str, Any]]:
     return facts, traits
 
 
+def kept_of(player: Player, keeps: tuple[str, ...]) -> Player:
+    """A player with what a queue keeps of it, as a look at its ticket shows it."""
+    facts, traits = facts_and_traits(player)
+    kept = {name: value for name, value in (facts | traits).items() if name in keeps}
+    return player_of(player.id, {"rating": player.rating, "ping_ms": player.ping_ms, **kept})
+
+
 def player_of(name: str, record: dict[str, Any]) -> Player:
     """A player as a record of the engine tells of one."""
     more: dict[str, Any] = {}

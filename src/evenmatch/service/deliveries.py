@@ -11,9 +11,7 @@
 
 import asyncio
 import functools
-import hashlib
 import heapq
-import hmac
 import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -33,6 +31,7 @@ from .letters import Asked, letter_id
 from .mailbox import TaskOrder, Unavailable
 from .posting import NotAnswered, Posted, post
 from .runner import Runner
+from .signing import secret_of, signature
 
 log = structlog.get_logger("evenmatch.deliveries")
 
@@ -43,29 +42,14 @@ _PAUSE_S: Final = 1.0
 _WAIT_MOST_S: Final = 600.0
 _ADDRESS_MOST: Final = 255
 _TOKEN_MOST: Final = 4_096
-SECRET_LEAST_BYTES: Final = 16
 
 Post = Callable[[str, bytes, dict[str, str], float], Awaitable[Posted]]
-
-
-def signature(secret: str, timestamp: str, body: bytes) -> str:
-    """What proves that a request is ours."""
-    return "v1=" + hmac.new(secret.encode(), timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()
 
 
 def wait_s(spec: AllocateSpec, match: int, attempts: int) -> float:
     """How long to wait after so many attempts: doubling, and between half of it and all of it."""
     most = min(_WAIT_MOST_S, spec.backoff_s * 2.0 ** (attempts - 1))
     return most * (0.5 + 0.5 * float(uniforms(match, np.array([attempts]), 3)[0]))
-
-
-def secret_of(environ: Mapping[str, str], spec: AllocateSpec) -> str | NotAnswered:
-    """The secret that a queue's requests are signed with, or why there is none."""
-    secret = environ.get(spec.secret, "")
-    if len(secret.encode("utf-8", "surrogateescape")) < SECRET_LEAST_BYTES:
-        what = "is too short" if secret else "is not set"
-        return NotAnswered(f"the variable {spec.secret} {what}: give it {SECRET_LEAST_BYTES} bytes or more", "secret")
-    return secret
 
 
 def server_in(answer: Posted) -> Server:

@@ -8,9 +8,12 @@ Used from the engine thread only. A number given to a new name counts once the c
 a failed commit the directory starts anew from the table.
 """
 
+import re
+
 from evenmatch.storage.protocol import Journal
 
 _GENERATION = 250_000
+_ERASED = re.compile(r"#[0-9]{1,18}", re.ASCII)
 
 
 class Directory:
@@ -55,6 +58,16 @@ class Directory:
                 if self._erased.get(name) != number:
                     found[name] = number
                     self._keep(number, name)
+        return found
+
+    def shown(self, names: list[str]) -> dict[str, int]:
+        """The same, also for erased players, by what they are shown as: `#17`."""
+        found = self.known(names)
+        for name in names:
+            if name not in found and _ERASED.fullmatch(name):
+                number = int(name[1:])
+                if 0 < number < self._next and self.names([number])[number] == name:
+                    found[name] = number
         return found
 
     def names(self, players: list[int]) -> dict[int, str]:

@@ -6,7 +6,8 @@ what would happen if the next hour were like the last, to somebody who does not 
 nothing.
 
 Who is like. Of the same party size, and from the same region, where enough of those were matched; and of these the
-nearest in rating. `basis` says which of it could be had. With fewer than `LEAST` matched the answer is unknown.
+nearest in rating. `basis` says which of it could be had. With fewer than `LEAST` matched the answer is unknown. So it
+is for a rating that is far from theirs (`_reach`): what happened to others says nothing of somebody unlike them all.
 
 How good. For a ticket a second in each queue the forecast is made at the moment it joins, just as it would be told, and
 kept until the ticket is matched. `coverage` is the share of the last `SETTLED_MOST` of them that were matched within
@@ -38,6 +39,8 @@ ENOUGH: Final = 50
 """Matched tickets of the same party size or region that are enough to leave out all others."""
 NEAREST: Final = 200
 """Matched tickets that are enough to leave out all that are further away in rating."""
+FLOOR: Final = 0.05
+"""Ratings that differ by this share of themselves are near each other, however close together all others are."""
 TOLD_EVERY_MS: Final = 1_000
 TOLD_MOST: Final = 10_000
 SETTLED_MOST: Final = 2_000
@@ -245,10 +248,13 @@ def estimate(known: Gathered, asked: Asked) -> tuple[tuple[float | None, ...], B
         code = known.regions.get(asked.region, -2)
         chosen, same_region = _narrowed(chosen, matched, waits.region == code)
     within: float | None = None
+    near, reach = LEAST, 0.0
     if asked.rating is not None and (chosen & matched).any():
         gap = np.abs(waits.rating - asked.rating)
         closest = np.sort(gap[chosen & matched])
         within = float(closest[min(NEAREST, len(closest)) - 1])
+        reach = _reach(waits.rating[chosen & matched], asked.rating)
+        near = int(np.count_nonzero(closest <= reach))
         chosen &= gap <= within
     count = int(np.count_nonzero(chosen & matched))
     basis = BasisView(
@@ -261,6 +267,9 @@ def estimate(known: Gathered, asked: Asked) -> tuple[tuple[float | None, ...], B
     )
     if count < LEAST:
         return (None, None), basis, f"{count} like it were matched within the last day, and {LEAST} are needed"
+    if near < LEAST:
+        why = f"{near} like it that were matched within the last day are within {reach:.4g} points of its rating"
+        return (None, None), basis, f"{why}, and {LEAST} are needed"
     curve = wait_curve(known.entry_ms[chosen], waits.waited_ms[chosen], matched[chosen], waits.weight[chosen])
     told = tuple(curve.quantile(share) for _, share in SHARES)
     missing = [name for (name, _), value in zip(SHARES, told, strict=True) if value is None]
@@ -275,6 +284,17 @@ def _narrowed(chosen: Array, matched: Array, alike: Array) -> tuple[Array, bool]
     if np.count_nonzero(narrow & matched) >= ENOUGH:
         return narrow, True
     return chosen, False
+
+
+def _reach(ratings: Array, asked: float) -> float:
+    """How far from `asked` others may be and still be like it: float64[n] ratings of the matched, n > 0.
+
+    A standard deviation of theirs; less where the one next to it has its 50 nearest closer by, so that two crowds far
+    apart do not answer for the empty land between them.
+    """
+    next_to_it = ratings[np.argmin(np.abs(ratings - asked))]
+    crowd = np.sort(np.abs(ratings - next_to_it))[min(ENOUGH, len(ratings)) - 1]
+    return float(max(min(ratings.std(), crowd), FLOOR * abs(next_to_it)))
 
 
 def view_of(queue: str, known: Gathered, asked: Asked, coverage: CoverageView) -> ForecastView:

@@ -162,7 +162,7 @@ class Group:
             if isinstance(event, TicketsJoined):
                 self.joined_players += event.player.tolist()
                 self.joined_players += event.avoid[:, 1].tolist()
-        keys = engine.state.keys
+        keys, keeps = engine.state.keys, engine.state.queues[queue].spec.door.keeps
         place = 0
         for order in orders:
             outcomes: list[tuple[int, int] | Refusal] = []
@@ -175,7 +175,7 @@ class Group:
                 outcomes.append((outcome, keys[entry.key][2] if entry.key else self.now_ms))
                 if entry.body.attributes:
                     self.attributes.append((outcome, entry.body.attributes))
-            self._answers.append((order, Joined(outcomes, self._as_rated(queue, outcomes))))
+            self._answers.append((order, Joined(outcomes, self._as_rated(queue, outcomes), keeps)))
 
     def _as_rated(self, queue: str, outcomes: list[tuple[int, int] | Refusal]) -> dict[int, list[Player]]:
         """The players of tickets with the ratings they wait with, where those are ours and not the ticket's."""

@@ -16,7 +16,7 @@ from evenmatch.domain.ids import MATCH_PREFIX, PROPOSAL_PREFIX, TICKET_PREFIX, n
 from evenmatch.domain.refusals import Reasons, Refusal
 
 from . import wire
-from .bodies import Player, TicketBody
+from .bodies import TicketBody, kept_of
 from .mailbox import CommandOrder, Joined, JoinEntry, JoinOrder, Unavailable
 from .runner import Runner
 from .views import MatchView, QueueView, TicketView
@@ -82,9 +82,7 @@ def turned_away(runner: Runner) -> Answer | None:
     return problem(wire.STOPPING if runner.stopping else wire.BUSY)
 
 
-def _fresh(
-    number: int, queue: str, joined_ms: int, entry: JoinEntry, players: list[Player] | None = None
-) -> TicketView:
+def _fresh(number: int, queue: str, joined_ms: int, entry: JoinEntry, joined: Joined) -> TicketView:
     """A ticket as it was the moment it joined: what a repeated Idempotency-Key is answered too."""
     return TicketView(
         id=ticket_id(number),
@@ -93,7 +91,7 @@ def _fresh(
         joined_ms=joined_ms,
         waited_ms=0,
         misses=0,
-        players=players or entry.body.players,
+        players=joined.players.get(number) or [kept_of(player, joined.keeps) for player in entry.body.players],
         attributes=entry.body.attributes,
         backfill=entry.body.backfill,
     )
@@ -122,7 +120,7 @@ async def join(
     outcome = answer.outcomes[0]
     if isinstance(outcome, Refusal):
         return problem(wire.problem_of(outcome))
-    view = _fresh(outcome[0], queue, outcome[1], entry, answer.players.get(outcome[0]))
+    view = _fresh(outcome[0], queue, outcome[1], entry, answer)
     location = (b"location", f"/v1/tickets/{view.id}".encode())
     return Answer(201, _encode(TicketAnswer(view)), JSON, (location,))
 
@@ -158,7 +156,7 @@ async def join_batch(
         if isinstance(outcome, Refusal):
             outcomes.append(Outcome(problem=wire.problem_of(outcome)))
         else:
-            view = _fresh(outcome[0], queue, outcome[1], entry, answer.players.get(outcome[0]))
+            view = _fresh(outcome[0], queue, outcome[1], entry, answer)
             outcomes.append(Outcome(ticket=view))
     return Answer(200, _encode(BatchAnswer(outcomes)))
 
@@ -185,12 +183,12 @@ def unknown(reason: Reasons, kind: str, name: str) -> Answer:
     return problem(wire.problem_of(Refusal(reason, f"no {kind} is called {name[:128]!r}")))
 
 
-async def leave(runner: Runner, ticket: str) -> Answer:
+async def leave(runner: Runner, ticket: str, player: str | None) -> Answer:
     """DELETE /v1/tickets/{id}"""
     number = number_of(TICKET_PREFIX, ticket)
     if number is None:
         return unknown(Reasons.UNKNOWN_TICKET, "ticket", ticket)
-    return await command(runner, lambda _: cmd.Leave(number)) or Answer(204)
+    return await command(runner, lambda who: cmd.Leave(number, who), player) or Answer(204)
 
 
 async def heartbeat(runner: Runner, ticket: str) -> Answer:
@@ -237,26 +235,22 @@ def without_server(view: Seen) -> Seen:
     return view
 
 
-async def get_ticket(runner: Runner, ticket: str, *, servers: bool = True) -> Answer:
-    """GET /v1/tickets/{id}"""
+async def get_ticket(runner: Runner, ticket: str, shown: Callable[[Any], Any]) -> Answer:
+    """GET /v1/tickets/{id}; `shown`: a ticket as the caller may see it."""
     number = number_of(TICKET_PREFIX, ticket)
     if number is None:
         return unknown(Reasons.UNKNOWN_TICKET, "ticket", ticket)
     return await look(
-        runner,
-        lambda views, now_ms: views.ticket(number, now_ms),
-        lambda view: TicketAnswer(view if servers else without_server(view)),
+        runner, lambda views, now_ms: views.ticket(number, now_ms), lambda view: TicketAnswer(shown(view))
     )
 
 
-async def get_match(runner: Runner, match: str, *, servers: bool = True) -> Answer:
-    """GET /v1/matches/{id}"""
+async def get_match(runner: Runner, match: str, shown: Callable[[Any], Any]) -> Answer:
+    """GET /v1/matches/{id}; `shown`: a match as the caller may see it."""
     number = number_of(MATCH_PREFIX, match)
     if number is None:
         return unknown(Reasons.UNKNOWN_MATCH, "match", match)
-    return await look(
-        runner, lambda views, _: views.match(number), lambda view: {"match": view if servers else without_server(view)}
-    )
+    return await look(runner, lambda views, _: views.match(number), lambda view: {"match": shown(view)})
 
 
 async def get_queues(runner: Runner, shown: Callable[[QueueView], QueueView]) -> Answer:

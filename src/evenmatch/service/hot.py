@@ -10,7 +10,7 @@ from typing import Final
 
 from evenmatch.settings import Settings
 
-from . import handlers, own, result_handlers, wire
+from . import discretion, handlers, own, result_handlers, wire
 from .access import caller_of
 from .handlers import Answer
 from .runner import Runner
@@ -93,7 +93,7 @@ def hot(runner: Runner, settings: Settings, scope: Message, receive: Receive) ->
     elif method == "GET" and path.startswith(_TICKETS):
         ticket = path[len(_TICKETS) :]
         if ticket and "/" not in ticket:
-            return handlers.get_ticket(runner, ticket, servers=own.sees_servers(scope))
+            return handlers.get_ticket(runner, ticket, discretion.shown_to(scope))
     return None
 
 

@@ -2,8 +2,8 @@
 
 match made (or to start) ──> Letter, pending ──sent, answered──> done: ServerAllocated
                                 │  ^                └── again and again ──> dead: AllocationFailed
-                                │  └── an operator says: once more ───────────┘
-                                └── the match is not played any more ──> dropped
+                                │  └── an operator says: once more ───────────┤
+                                └── the match is not played any more ──────────┴──> dropped
 """
 
 from typing import TYPE_CHECKING, Any, Final
@@ -66,6 +66,15 @@ def is_played(views: "Views", match: int) -> bool:
     return record is not None and record["standing"] != "cancelled"
 
 
+def is_over(views: "Views", match: int) -> bool:
+    """Has a match a result, or was it called off or ended? One that is not said to run is over only with a result."""
+    record = match_record(views.engine.state, match) or views.journal.finished_match(match)
+    if record is None or record["standing"] == "cancelled" or views.book.result(match) is not None:
+        return True
+    runs_s: float = views.engine.state.queues[record["queue"]].spec.match.runs_s
+    return record["standing"] == "over" and runs_s > 0
+
+
 def asked(views: "Views", match: int) -> Asked | None:
     """What to send for a match; None = it is not played any more, or its queue asks nobody."""
     view = views.match(match)
@@ -124,12 +133,15 @@ def drop(group: "Group", letter: Letter) -> Letter:
 
 
 def revive(group: "Group", match: int, note: cmd.NoteAction | None) -> Refusal | None:
-    """An operator wants a dead letter sent once more."""
+    """An operator wants a dead letter sent once more; one that nobody needs any more is dropped."""
     letter = group.runner.journal.letter(match)
     if letter is None or letter.status != "dead":
         return Refusal(Reasons.UNKNOWN_DEADLETTER, f"{letter_id(match)} is not a dead letter")
-    if not is_played(group.runner.views, match):
-        return Refusal(Reasons.MATCH_OVER, f"{match_id(match)} is not played any more: it needs no server")
+    if is_over(group.runner.views, match):
+        drop(group, letter)
+        if note is not None:
+            group.take(group.runner.engine.step(msgspec.structs.replace(note, action="drop_deadletter"), group.now_ms))
+        return Refusal(Reasons.MATCH_OVER, f"{match_id(match)} is not played any more: its dead letter is dropped")
     if note is not None:
         group.take(group.runner.engine.step(note, group.now_ms))
     group.letters.append(msgspec.structs.replace(letter, status="pending", attempts=0))

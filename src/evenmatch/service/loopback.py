@@ -17,6 +17,11 @@ def is_loopback(host: str) -> bool:
         return bool(found) and all(ipaddress.ip_address(address).is_loopback for address in found)
 
 
+def is_own_name(host: str) -> bool:
+    """Is a Host header, with or without a port, a name of this very machine? Pages elsewhere can send theirs here."""
+    return not set(host) & set("@/?#\\") and is_local(f"//{host}")
+
+
 def is_local(origin: str) -> bool:
     """Is an origin a page of this very machine?"""
     try:

@@ -44,6 +44,8 @@ class Joined(msgspec.Struct, frozen=True, gc=False):
     outcomes: list[tuple[int, int] | Refusal]
     players: dict[int, list[Player]] = {}
     """Where the queue keeps ratings: the players of each ticket with the ratings that it waits with."""
+    keeps: tuple[str, ...] = ()
+    """What the queue keeps of a player, besides rating and ping."""
 
 
 class JoinOrder:

@@ -17,7 +17,7 @@ from evenmatch.domain.ids import match_id, proposal_id, ticket_id
 from evenmatch.domain.refusals import Refusal
 from evenmatch.domain.ticket import Cause
 
-from .views import MatchView, Views
+from .views import MatchView, Views, venue_of
 
 TERMINAL = frozenset({"matched", "cancelled", "expired"})
 """After one of these a ticket's story is over; but a match whose game server is still asked for goes on with it, and so
@@ -124,6 +124,9 @@ def _message(
             "deadline_ms": event.deadline_ms,
             "timeout_ms": event.deadline_ms - event.at_ms,
         }
+        details = event.details[number - event.first_proposal] if len(event.details) else {}
+        if venue := venue_of(details):
+            content["proposal"]["venue"] = venue
     elif isinstance(event, bev.PlacesOffered) and number is not None:
         content["proposal"] = {
             "id": proposal_id(number),
@@ -131,6 +134,8 @@ def _message(
             "timeout_ms": event.deadline_ms - event.at_ms,
             "joins": match_id(int(event.match[place])),
         }
+        if venue := views.venue(int(event.match[place])):
+            content["proposal"]["venue"] = venue
     terminal = mention.type in TERMINAL
     if mention.type in _OF_MATCHES and number is not None:
         match = None if seen is None else seen.get(number)
@@ -164,6 +169,21 @@ def live(views: Views, event: ev.Event, sequence: int, listening: Container[int]
             if ticket in listening:
                 told.append(_message(views, event, sequence, mention, place, seen))
     return told
+
+
+def heard_by(player: str | None, message: Told) -> Told:
+    """A message as who listens may hear it: a player is not told where others are (`discretion`)."""
+    if player is None or '"teams":' not in message.text:
+        return message
+    content = msgspec.json.decode(message.text)
+    for team in (content.get("match") or {}).get("teams", ()):
+        for ticket in team["tickets"]:
+            for one in ticket["players"]:
+                if one["id"] != player:
+                    one.pop("latencies", None)
+                    one.pop("region", None)
+                    one["ping_ms"] = None
+    return msgspec.structs.replace(message, text=msgspec.json.encode(content).decode())
 
 
 class Story(msgspec.Struct, frozen=True):

@@ -9,6 +9,8 @@ an operator changed since.
     from an operator   something else          the file's rules: whoever wrote it came later
 """
 
+import os
+
 import msgspec
 import structlog
 
@@ -17,6 +19,8 @@ from evenmatch.core.engine import Engine, Step
 from evenmatch.domain import commands as cmd
 from evenmatch.domain.queue import DoorSpec, QueueSpec
 from evenmatch.storage.protocol import Journal
+
+from .signing import lacking
 
 log = structlog.get_logger("evenmatch.rules")
 
@@ -28,6 +32,10 @@ def open_queues(engine: Engine, journal: Journal, specs: tuple[QueueSpec, ...], 
         if not journal.openings(queue.spec.name):  # an older journal: what it has came from a file
             steps.append(engine.step(cmd.OpenQueue(queue.spec, anew=True), now_ms))
     steps += [engine.step(_opening(engine, journal, spec), now_ms) for spec in specs]
+    for queue in engine.state.by_index:  # those of the file were refused; an operator's are in the journal already
+        missing = lacking(os.environ, queue.spec)
+        if missing is not None:
+            log.warning("a queue's matches will get no game server", queue=queue.spec.name, why=missing)
     return steps
 
 

@@ -1,11 +1,11 @@
-"""Bodies that a player may send for itself, and what not everybody may see. For other callers all is as ever."""
+"""Bodies that a player may send for itself. For other callers all is as ever."""
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from . import wire
-from .access import Caller, caller_of
+from .access import Caller
 from .bodies import TicketBody
 from .wire import Problem, WireReasons
 
@@ -48,9 +48,3 @@ def read_player(body: bytes, caller: Caller | None) -> str | Problem:
     if caller is None or caller.player is None or isinstance(player, Problem) or player == caller.player:
         return player
     return WireReasons.NOT_YOURS.problem(f"{caller.player} cannot answer for {player[:128]!r}")
-
-
-def sees_servers(scope: Any) -> bool:
-    """May who asks see the game servers of matches? Readers may not; players see their own matches only."""
-    caller = caller_of(scope)
-    return caller is None or caller.role != "reader"

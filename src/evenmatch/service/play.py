@@ -15,6 +15,7 @@ from evenmatch.domain.ticket import Cause, Member, TicketRequest
 from . import wire
 from .access import Caller
 from .bodies import BlocksBody, Player, PlayerChange, TicketBody, TicketChange, WhyBody, facts_and_traits, player_of
+from .discretion import seen_by
 from .handlers import Answer, TicketAnswer, command, problem, turned_away, unknown
 from .mailbox import JoinEntry, NamedOrder, Unavailable
 from .rating_door import at_the_door
@@ -71,6 +72,10 @@ async def update_ticket(
                 return problem(wire.WireReasons.NOT_YOURS.problem(f"{caller.player} cannot change {change.id[:128]!r}"))
             if change.rating is not msgspec.UNSET or change.ratings is not msgspec.UNSET:
                 return problem(wire.WireReasons.RATING_NOT_YOURS.problem("leave rating and ratings out"))
+    for change in body.players:
+        bad = wire.bad_facts(change)
+        if bad is not None:
+            return problem(wire.problem_of(bad))
     wrong = None if body.attributes is None else wire.bad_attributes(body.attributes)
     if wrong is not None:
         return problem(wire.WireReasons.BAD_ATTRIBUTES.problem(wrong))
@@ -80,7 +85,7 @@ async def update_ticket(
     found = await runner.ask(lambda views, now_ms: views.ticket(number, now_ms))
     if isinstance(found, Refusal | Unavailable):
         return problem(wire.problem_of(found))
-    return Answer(200, _encode(TicketAnswer(found)))
+    return Answer(200, _encode(TicketAnswer(seen_by(caller, found))))
 
 
 def _changed(views: Views, ticket: int, body: TicketChange) -> cmd.UpdateTicket | Refusal:

@@ -39,12 +39,12 @@ class CorrectionBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class SeasonBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How a season begins."""
 
+    season: int
+    """The number of the season to start, one more than the one that runs; so a repeat changes nothing."""
     keep: float = 0.5
     """The share of each rating's distance to the start that is kept, 0 to 1."""
     deviation: float | None = None
     """Nobody is surer than this afterwards; left out: half of a newcomer's."""
-    season: int | None = None
-    """The number of the season to start; with it a repeat changes nothing."""
 
 
 FIELDS: Final = tuple(
@@ -103,6 +103,6 @@ def season_problem(body: SeasonBody) -> Problem | None:
         return WireReasons.MALFORMED.problem(f"keep is {body.keep}: use 0 (all start anew) to 1 (nothing changes)")
     if body.deviation is not None and not (math.isfinite(body.deviation) and body.deviation >= 0):
         return WireReasons.MALFORMED.problem(f"deviation is {body.deviation}: use a number from 0 on")
-    if body.season is not None and body.season < 2:
+    if body.season < 2:
         return WireReasons.MALFORMED.problem(f"season {body.season} cannot be started: the first that can is 2")
     return None

@@ -5,7 +5,7 @@ from typing import Any, Final
 EXAMPLES: Final[dict[str, Any]] = {
     "report": {"teams": [{"rank": 1}, {"rank": 2}], "leavers": []},
     "correction": {"void": True},
-    "begin": {"keep": 0.5, "season": 2},
+    "begin": {"season": 2, "keep": 0.5},
     "result": {
         "result": {
             "match": "m-000000000001",

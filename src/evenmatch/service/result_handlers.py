@@ -8,13 +8,14 @@ import msgspec
 from evenmatch.domain import commands as cmd
 from evenmatch.domain.ids import MATCH_PREFIX, number_of
 from evenmatch.domain.refusals import Reasons, Refusal
+from evenmatch.storage.ledger import Result
 
 from . import result_bodies, result_views, results, wire
 from .access import Caller
 from .group import Group
 from .handlers import Answer, look, problem, turned_away, unknown
 from .mailbox import TaskOrder, Unavailable
-from .operators import noted
+from .operators import WHY_MOST, noted
 from .result_bodies import CorrectionBody, ResultBody, SeasonBody
 from .runner import Runner
 
@@ -48,7 +49,7 @@ def _shown(group: Group, result: Any) -> Any:
 
 async def post_result(runner: Runner, match: str, body: bytes, caller: Caller | None) -> Answer:
     """POST /v1/matches/{id}/result"""
-    read = wire.read(ResultBody, body, result_bodies.FIELDS, empty=b"")
+    read = wire.read(ResultBody, body, result_bodies.FIELDS)
     told = read if isinstance(read, wire.Problem) else result_bodies.told(read.teams, read.leavers)
     if isinstance(told, wire.Problem):
         return problem(told)
@@ -68,16 +69,28 @@ async def put_result(runner: Runner, match: str, body: bytes, caller: Caller | N
     number = number_of(MATCH_PREFIX, match)
     if number is None:
         return unknown(Reasons.UNKNOWN_MATCH, "match", match)
-    read = wire.read(CorrectionBody, body, result_bodies.FIELDS, empty=b"")
+    read = wire.read(CorrectionBody, body, result_bodies.FIELDS)
     told = read if isinstance(read, wire.Problem) else result_bodies.correction(read)
     if isinstance(told, wire.Problem):
         return problem(told)
-    return await _task(
-        runner,
-        lambda group: _shown(group, results.correct(group, number, told)),
-        lambda view: {"result": view},
-        noted(caller, "correct_result", match),
-    )
+
+    def work(group: Group) -> Any:
+        before = group.runner.book.result(number)
+        now = results.correct(group, number, told)
+        if before is None or isinstance(now, Refusal):
+            return now
+        note = noted(caller, "correct_result", match, f"{_in_short(before)} -> {_in_short(now)}"[:WHY_MOST])
+        return _shown(group, _noted(group, now, note))
+
+    return await _task(runner, work, lambda view: {"result": view})
+
+
+def _in_short(result: Result) -> str:
+    """Ranks in the order of the teams, and how many left: "2,1 (1 left)"; names are for what can be erased."""
+    if result.void:
+        return "void"
+    left = f" ({len(result.leavers)} left)" if result.leavers else ""
+    return ",".join(str(rank + 1) for rank in result.rank) + left
 
 
 async def get_result(runner: Runner, match: str) -> Answer:
@@ -90,7 +103,7 @@ async def get_result(runner: Runner, match: str) -> Answer:
 
 async def post_season(runner: Runner, queue: str, body: bytes, caller: Caller | None) -> Answer:
     """POST /v1/queues/{queue}/season"""
-    read = wire.read(SeasonBody, body, result_bodies.FIELDS, empty=b"")
+    read = wire.read(SeasonBody, body, result_bodies.FIELDS)
     if isinstance(read, wire.Problem):
         return problem(read)
     wrong = result_bodies.season_problem(read)

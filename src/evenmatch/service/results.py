@@ -42,8 +42,7 @@ def report(group: Group, match: int, told: Told) -> Result | Refusal:
     runner = group.runner
     known = None if is_running(runner.engine.state, match) else runner.book.result(match)
     if known is not None:
-        leavers = _numbers(group, told, known.replaced)
-        if not known.void and (known.told, known.leavers) == (told.teams, leavers):
+        if not known.void and _same(known, told) and known.leavers == _numbers(group, told, known.replaced):
             return known
         return Refusal(
             Reasons.RESULT_KNOWN,
@@ -87,9 +86,15 @@ def _record(group: Group, match: int) -> dict[str, Any] | None:
     return None if found is not None and found["standing"] == "cancelled" else found
 
 
+def _same(known: Result, told: Told) -> bool:
+    """Does a report say what is known? Gaps between ranks mean nothing."""
+    ranked = all("rank" in team for team in (*known.told, *told.teams))
+    return known.rank == told.ranks if ranked else known.told == told.teams
+
+
 def _numbers(group: Group, told: Told, replaced: list[int]) -> list[int]:
     """The leavers by number, in order, with those who were replaced; -1 for names that nobody has."""
-    known = group.runner.directory.known(list(told.leavers))
+    known = group.runner.directory.shown(list(told.leavers))
     return sorted({*replaced, *(known.get(name, -1) for name in told.leavers)})
 
 
@@ -126,7 +131,7 @@ def _with(group: Group, result: Result, told: Told) -> Result | Refusal:
         )
     leavers = _numbers(group, told, result.replaced)
     strangers = [
-        name for name in told.leavers if not set(group.runner.directory.known([name]).values()) & {*result.player}
+        name for name in told.leavers if not set(group.runner.directory.shown([name]).values()) & {*result.player}
     ]
     if strangers:
         return Refusal(

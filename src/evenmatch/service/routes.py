@@ -13,14 +13,15 @@ from litestar.enums import MediaType
 from litestar.exceptions import HTTPException
 from litestar.openapi import OpenAPIConfig, ResponseSpec
 from litestar.openapi.spec import Components, Example, License, SecurityScheme, Tag
-from litestar.params import Body
+from litestar.params import Body, QueryParameter
 
 from evenmatch.domain.refusals import Reasons
 from evenmatch.settings import Settings
 
-from . import handlers, own, wire
+from . import discretion, handlers, own, wire
 from .access import caller_of
 from .bodies import BatchBody, PlayerAnswerBody, TicketBody
+from .discretion import player_of
 from .docs_page import docs_page
 from .documented import Key, MatchId, ProposalId, QueueName, TicketId
 from .documented import granted as _granted
@@ -40,7 +41,7 @@ from .routes_streams import stream_routes
 from .routes_why import why_routes
 from .runner import Runner
 from .sockets import Hub
-from .unread import Unread
+from .unread import Unread, empty_body
 from .veil import shown_to
 from .views import MatchView, QueueView
 from .wire import WireReasons
@@ -72,6 +73,14 @@ class AnswerAnswer(msgspec.Struct, frozen=True):
     answer: str
 
 
+_Leaver = Annotated[
+    str | None,
+    QueryParameter(
+        name="player",
+        required=False,
+        description="Which of a party leaves: while proposed, that one is to blame. A player's token says it by itself",
+    ),
+]
 _BEARER = SecurityScheme(
     type="http",
     scheme="bearer",
@@ -151,17 +160,19 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
     )
     async def get_ticket(ticket: TicketId, request: Request[Any, Any, Any]) -> Response[Any]:
         """Status, wait, and the proposal or match it is in."""
-        return _response(await handlers.get_ticket(runner, ticket, servers=own.sees_servers(request.scope)))
+        return _response(await handlers.get_ticket(runner, ticket, discretion.shown_to(request.scope)))
 
     @delete(
         "/v1/tickets/{ticket:str}",
         tags=["tickets"],
         summary="Leave a queue",
-        responses=_problems(Reasons.UNKNOWN_TICKET, Reasons.ALREADY_MATCHED, Reasons.TICKET_GONE),
+        responses=_problems(
+            Reasons.UNKNOWN_TICKET, Reasons.ALREADY_MATCHED, Reasons.MATCH_STARTING, Reasons.TICKET_GONE
+        ),
     )
-    async def leave(ticket: TicketId) -> Response[None]:
-        """Withdraw a ticket. While it is proposed, this declines the proposal."""
-        return _response(await handlers.leave(runner, ticket))
+    async def leave(ticket: TicketId, request: Request[Any, Any, Any], player: _Leaver = None) -> Response[None]:
+        """Withdraw a ticket. While it is proposed, this declines the proposal, and who leaves is to blame."""
+        return _response(await handlers.leave(runner, ticket, player_of(request.scope) or player))
 
     @post(
         "/v1/tickets/{ticket:str}/heartbeat",
@@ -225,7 +236,7 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
     )
     async def get_match(match: MatchId, request: Request[Any, Any, Any]) -> Response[Any]:
         """Teams, players, queue, quality and venue."""
-        return _response(await handlers.get_match(runner, match, servers=own.sees_servers(request.scope)))
+        return _response(await handlers.get_match(runner, match, discretion.shown_to(request.scope)))
 
     @get(
         "/v1/queues",
@@ -372,6 +383,8 @@ def _http_problem(request: Request[Any, Any, Any], error: HTTPException) -> Resp
         extra = error.extra if isinstance(error.extra, list) else []
         said = "; ".join(f"{item.get('message')} (at {item.get('key')})" for item in extra if isinstance(item, dict))
         content = wire.malformed(ValueError(said or error.detail))
+        if any(isinstance(item, dict) and item.get("key") == "data" for item in extra):  # the one that is never read
+            content = wire.empty(type(empty_body(request.method, request.url.path)))
     else:
         return _our_mistake(request, error)
     return _response(handlers.problem(content))

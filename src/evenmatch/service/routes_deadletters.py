@@ -41,7 +41,7 @@ def deadletter_routes(runner: Runner) -> list[HTTPRouteHandler]:
         responses=problems(Reasons.UNKNOWN_DEADLETTER, Reasons.MATCH_OVER),
     )
     async def retry(letter: LetterId, request: Request[Any, Any, Any]) -> Response[None]:
-        """As many attempts as the queue's rules say, from the first; of a match that is not played none."""
+        """As many attempts as the rules say, from the first. One of a match that is over is refused and dropped."""
         return response(await deadletters.retry(runner, letter, caller_of(request.scope)))
 
     return [get_deadletters, retry]

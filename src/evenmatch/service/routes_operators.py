@@ -47,7 +47,7 @@ def operator_routes(runner: Runner) -> list[HTTPRouteHandler]:
         tags=["matches"],
         summary="Report a match over",
         status_code=204,
-        responses=problems(Reasons.UNKNOWN_MATCH, Reasons.MATCH_OVER),
+        responses=problems(Reasons.UNKNOWN_MATCH, Reasons.MATCH_NOT_MADE, Reasons.MATCH_STARTING, Reasons.MATCH_OVER),
     )
     async def end_match(match: MatchId, request: Request[Any, Any, Any]) -> Response[None]:
         """Its players are free for others before `runs_s` has passed. Noted in the audit if an operator does it."""

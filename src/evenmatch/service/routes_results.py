@@ -63,6 +63,7 @@ def result_routes(runner: Runner) -> list[HTTPRouteHandler]:
             WireReasons.FORBIDDEN,
             Reasons.UNKNOWN_MATCH,
             Reasons.MATCH_NOT_MADE,
+            Reasons.MATCH_OVER,
             Reasons.RESULT_KNOWN,
             WireReasons.TOO_LARGE,
             Reasons.BAD_RESULT,
@@ -88,6 +89,7 @@ def result_routes(runner: Runner) -> list[HTTPRouteHandler]:
             Reasons.UNKNOWN_MATCH,
             Reasons.UNKNOWN_RESULT,
             Reasons.MATCH_NOT_MADE,
+            Reasons.MATCH_OVER,
             WireReasons.TOO_LARGE,
             Reasons.BAD_RESULT,
         ),
@@ -106,7 +108,7 @@ def result_routes(runner: Runner) -> list[HTTPRouteHandler]:
         tags=["results"],
         summary="Look at a result",
         responses=granted(200, ResultAnswer, "The result", EXAMPLES["result"])
-        | problems(Reasons.UNKNOWN_MATCH, Reasons.UNKNOWN_RESULT, Reasons.MATCH_NOT_MADE),
+        | problems(Reasons.UNKNOWN_MATCH, Reasons.UNKNOWN_RESULT, Reasons.MATCH_NOT_MADE, Reasons.MATCH_OVER),
     )
     async def get_result(match: MatchId) -> Response[Any]:
         """Ranks, leavers, odds, and every player's rating before and after."""

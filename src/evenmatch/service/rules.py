@@ -4,6 +4,7 @@ Every change is an event with a version, and the journal keeps the rules of ever
 is said in `opening`.
 """
 
+import os
 from typing import Any
 
 import msgspec
@@ -23,6 +24,7 @@ from evenmatch.storage.protocol import Journal
 from .access import Caller
 from .group import Group
 from .operators import WHY_MOST, noted
+from .signing import lacking
 from .views import Views
 
 log = structlog.get_logger("evenmatch.rules")
@@ -101,6 +103,9 @@ def change(
     spec = _of_version(group.runner.journal, name, wanted) if isinstance(wanted, int) else wanted
     if isinstance(spec, Refusal):
         return spec
+    missing = lacking(os.environ, spec)
+    if missing is not None:
+        return Refusal(Reasons.BAD_SPEC, missing)
     others = [(other.spec.name, other.spec.rating) for other in engine.state.by_index if other is not queue]
     rated = [(told, rating) for told, rating in [*others, (name, spec.rating)] if rating is not None]
     at_odds = [f"{told}.rating.{field}: {what}" for told, field, what in ladders_at_odds(rated) if told == name]

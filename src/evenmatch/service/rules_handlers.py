@@ -29,7 +29,7 @@ async def put_spec(
     for wrong in (expected, dry):
         if isinstance(wrong, wire.Problem):
             return problem(wrong)
-    table = wire.read(dict[str, Any], body) if body else wire.WireReasons.MALFORMED.problem("there is no body")
+    table = wire.read(dict[str, Any], body)
     if isinstance(table, wire.Problem):
         return problem(table)
     spec = rules.read_rules(queue, table)

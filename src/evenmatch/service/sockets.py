@@ -145,14 +145,14 @@ class Hub:
         queues = list(self.runner.engine.state.queues.values())
         return min((queue.spec.ticket.heartbeat_s for queue in queues), default=60.0)
 
-    async def serve(self, ticket: str, query: bytes, receive: Receive, send: Send) -> None:
-        """One WebSocket connection, from handshake to close."""
+    async def serve(self, ticket: str, query: bytes, receive: Receive, send: Send, player: str | None = None) -> None:
+        """One WebSocket connection, from handshake to close; `player`: who listens, if it is one."""
         await receive()  # websocket.connect
         await send({"type": "websocket.accept"})
-        await self.follow(ticket, _after(query), _Socket(receive, send))
+        await self.follow(ticket, _after(query), _Socket(receive, send), player)
 
-    async def follow(self, ticket: str, after: int | None, line: Line) -> None:
-        """Tell a ticket's story over a line, to its end or until the client leaves."""
+    async def follow(self, ticket: str, after: int | None, line: Line, player: str | None = None) -> None:
+        """Tell a ticket's story over a line, to its end or until the client leaves; `player`: who listens, if one."""
         number = number_of(TICKET_PREFIX, ticket)
         if number is None:
             await line.close(NO_SUCH_TICKET, "no such ticket")
@@ -164,7 +164,7 @@ class Hub:
         self.by_ticket.setdefault(number, []).append(subscriber)
         self.open += 1
         gone = asyncio.ensure_future(line.until_gone())
-        talking = asyncio.ensure_future(self._talk(number, after, subscriber, line))
+        talking = asyncio.ensure_future(self._talk(number, after, subscriber, line, player))
         left = False
         try:
             await asyncio.wait((talking, gone, subscriber.overflowed), return_when=asyncio.FIRST_COMPLETED)
@@ -189,7 +189,9 @@ class Hub:
                 if left and not self.runner.full():
                     self.runner.put(CommandOrder(lambda _: cmd.LoseContact(numbers([number])), None, None))
 
-    async def _talk(self, ticket: int, after: int | None, subscriber: Subscriber, line: Line) -> None:
+    async def _talk(
+        self, ticket: int, after: int | None, subscriber: Subscriber, line: Line, player: str | None
+    ) -> None:
         if self.runner.full():
             await line.close(TRY_LATER, "busy")
             return
@@ -206,7 +208,7 @@ class Hub:
         self._greet(ticket)
         told = past.last
         for message in past.told:
-            await line.tell(message)
+            await line.tell(messages.heard_by(player, message))
         if past.over:
             await line.close(STORY_OVER, "the story is over")
             return
@@ -224,7 +226,7 @@ class Hub:
                 return
             if fresh.sequence > told:
                 told = fresh.sequence
-                await line.tell(fresh)
+                await line.tell(messages.heard_by(player, fresh))
                 if fresh.terminal:
                     await line.close(STORY_OVER, "the story is over")
                     return

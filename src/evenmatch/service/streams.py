@@ -17,6 +17,7 @@ from urllib.parse import parse_qs
 from evenmatch.domain.refusals import Reasons
 
 from . import wire
+from .discretion import player_of
 from .handlers import Answer, problem, unknown
 from .messages import Told
 from .sockets import (
@@ -126,5 +127,5 @@ def after_of(scope: Message) -> int | None:
 async def serve(hub: Hub, ticket: str, scope: Message, receive: Receive, send: Send) -> None:
     """One stream, from its first event to its end."""
     line = Stream(ticket, scope, receive, send)
-    await hub.follow(ticket, after_of(scope), line)
+    await hub.follow(ticket, after_of(scope), line, player_of(scope))
     await line.close(STORY_OVER, "the end")

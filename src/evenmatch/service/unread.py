@@ -19,12 +19,22 @@ BODIES: Final[dict[str, Any]] = {
     "cancel": WhyBody(),
     "failed": WhyBody(),
     "result": ResultBody([]),
-    "season": SeasonBody(),
+    "season": SeasonBody(2),
     "spec": {},
     "rollback": RollbackBody(0),
     "backfill": BackfillBody([]),
 }
 """The last part of a path -> an empty body of its kind."""
+
+
+def empty_body(method: str, path: str) -> Any:
+    """An empty body of the kind that a path takes."""
+    last = path.rstrip("/").rsplit("/", 1)[-1]
+    if method == "PATCH":
+        return TicketChange()
+    if last == "result" and method == "PUT":
+        return CorrectionBody()
+    return BODIES.get(last, PlayerAnswerBody(""))
 
 
 class Unread(Request[Any, Any, Any]):
@@ -36,9 +46,4 @@ class Unread(Request[Any, Any, Any]):
 
     async def json(self) -> Any:
         """An empty body of the kind that the route declares."""
-        last = self.url.path.rstrip("/").rsplit("/", 1)[-1]
-        if self.method == "PATCH":
-            return TicketChange()
-        if last == "result" and self.method == "PUT":
-            return CorrectionBody()
-        return BODIES.get(last, PlayerAnswerBody(""))
+        return empty_body(self.method, self.url.path)

@@ -34,6 +34,8 @@ class ProposalView(msgspec.Struct, frozen=True):
     """When the ready check lapses (milliseconds since 1970)."""
     pending: int
     """Players who have not accepted yet."""
+    venue: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
+    """Where it will be played, where that is said: map, region, channel."""
 
 
 class TeamTicketView(msgspec.Struct, frozen=True):
@@ -105,13 +107,14 @@ class TicketView(msgspec.Struct, frozen=True):
     """The first one leads the party."""
     attributes: dict[str, Any]
     suspended: bool = False
-    """A proposal or running match in another queue has one of its players; it waits on when that is over."""
+    """Another proposal or a running match has one of its players; it waits on when that is over."""
     cause: str | None = None
     """Why it was cancelled or expired."""
     reason: str | None = None
     """Why the last wave left it waiting."""
     proposal: ProposalView | None = None
     match: MatchView | None = None
+    """Its match: made, or to start."""
     backfill: bool | msgspec.UnsetType = msgspec.UNSET
     """Whether it may be asked to join a match that runs already, while it is live and if it has said so."""
 
@@ -151,6 +154,13 @@ class QueueView(msgspec.Struct, frozen=True):
     """Places of running matches that nobody is invited to."""
 
 
+def venue_of(details: dict[str, Any]) -> dict[str, Any]:
+    """Where a match is played, by its details: the queue's venue, or what the matcher says of it; empty = nothing."""
+    said = details.get("venue") or {name: details[name] for name in ("map", "server", "channel") if name in details}
+    told: dict[str, Any] = in_names(said, ticket_id)
+    return told
+
+
 class Views:
     """Answers to those who ask."""
 
@@ -178,7 +188,7 @@ class Views:
             cause=record["cause"],
             reason=self._reason(record["queue"], number) if record["status"] == "waiting" else None,
             proposal=None if record["proposal"] is None else self.proposal(record["proposal"]),
-            match=None if record["match"] is None else self._match(record["match"]),
+            match=None if (match := record["match"] or record["proposal"]) is None else self._match(match),
             backfill=record.get("backfill", msgspec.UNSET),
         )
 
@@ -200,7 +210,15 @@ class Views:
         record = proposal_record(self.engine.state, number)
         if record is None:  # told of long after: all that is left of it is its name
             return ProposalView(proposal_id(number), None, 0)
-        return ProposalView(proposal_id(number), record["deadline_ms"], record["pending"])
+        pending = record["pending"] if record["standing"] == "open" else 0  # without a ready check nobody was asked
+        joins = self.engine.state.queues[record["queue"]].fillings.invited.get(number)
+        venue = venue_of(record.get("details", {})) if joins is None else self.venue(joins)
+        return ProposalView(proposal_id(number), record["deadline_ms"], pending, venue or msgspec.UNSET)
+
+    def venue(self, match: int) -> dict[str, Any]:
+        """Where a match is played; empty = nobody says."""
+        record = match_record(self.engine.state, match) or self.journal.finished_match(match)
+        return {} if record is None else venue_of(record.get("details", {}))
 
     def match(self, number: int) -> MatchView | Refusal:
         """A match, fresh or long made."""

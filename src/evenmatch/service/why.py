@@ -230,7 +230,7 @@ def explained(look: Look) -> WhyView:
         return told(look, f"The matcher cannot plan for this queue: {error}.")
     rules = [RuleView(rule.name, rule.words, rule.excluded) for rule in found.rules]
     if look.suspended:
-        words = "one of its players is in a proposal or match elsewhere"
+        words = "one of its players is in another proposal, or in a match that runs"
         rules.insert(0, RuleView("suspended", words, look.suspended))
     age_ms = look.now_ms - snapshot.now_ms
     others, fitting = len(snapshot) - 1 + look.suspended, len(found.acceptable)
@@ -304,8 +304,8 @@ def _words(view: TicketView) -> str:
     waited = f"It has waited for {_seconds(view.waited_ms)}"
     if view.suspended:
         return (
-            f"{waited}, and its clock stands still: one of its players is in a proposal or running match of another "
-            "queue. It waits on when that is over."
+            f"{waited}, and its clock stands still: one of its players is in another proposal, or in a match that runs."
+            " It waits on when that is over."
         )
     if view.status == "waiting":
         if view.reason is None:

@@ -14,12 +14,15 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from evenmatch.domain.refusals import Refusal
+from evenmatch.domain.refusals import Reasons, Refusal
+from evenmatch.domain.ticket import FACT_MAX
 
-from .bodies import BatchBody, PlayerAnswerBody, TicketBody
+from .bodies import BatchBody, Player, PlayerAnswerBody, PlayerChange, TicketBody
 from .mailbox import JoinEntry, Unavailable
 
 PLAYER_ID_MAX: Final = 128
+ERASED: Final = "#"
+"""How the name of an erased player begins; the number follows."""
 ATTRIBUTES_MAX: Final = 32
 ATTRIBUTE_NAME_MAX: Final = 64
 ATTRIBUTE_VALUE_MAX: Final = 256
@@ -104,6 +107,12 @@ _encode = msgspec.json.Encoder().encode
 _UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)  # the last: arrays nested too deep
 _UNKNOWN_FIELD: Final = re.compile(r"unknown field `(?P<field>[^`]*)`")
 _NO_NUMBER: Final = re.compile(rb"[:\[,]\s*-?(NaN|Infinity)")
+_ESCAPE: Final = re.compile(
+    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
+    re.DOTALL,
+)
+"""An escape in a JSON text; `half`: half of a surrogate pair, alone."""
+_NO_SEASON: Final = "missing required field `season`"
 _KNOWN_FIELDS: Final = (
     "players",
     "attributes",
@@ -129,16 +138,57 @@ _KNOWN_FIELDS: Final = (
 )
 
 
+SUCH_AS: Final = {
+    "TicketBody": '{"players": [{"id": "ann"}]}',
+    "BatchBody": '{"tickets": [{"players": [{"id": "ann"}]}]}',
+    "PlayerAnswerBody": '{"player": "ann"}',
+    "TicketChange": '{"players": [{"id": "ann", "ping_ms": 40}]}',
+    "BlocksBody": '{"players": ["ben"]}',
+    "ModeBody": '{"mode": "paused"}',
+    "ResultBody": '{"teams": [{"rank": 1}, {"rank": 2}]}',
+    "CorrectionBody": '{"void": true}',
+    "SeasonBody": '{"season": 2}',
+    "RollbackBody": '{"version": 1}',
+    "BackfillBody": '{"places": [{"team": 0}]}',
+    "dict": '{"format": {"teams": 2, "size": 1}}',
+}
+"""A body of each kind that may not be empty, by the kind's name."""
+
+
+def empty(kind: Any) -> Problem:
+    """The problem for a body that is empty where one of a kind is needed."""
+    return WireReasons.MALFORMED.problem(f"the body is empty: send a JSON object such as {SUCH_AS[kind.__name__]}")
+
+
 def malformed(error: Exception, body: bytes = b"", known: tuple[str, ...] = _KNOWN_FIELDS) -> Problem:
     """The problem for a body that is not what it should be; `known`: the fields that may have been meant."""
     detail = str(error)
+    half = None if isinstance(error, msgspec.ValidationError) else _half_character(body)
+    if half is not None:
+        return WireReasons.MALFORMED.problem(half)
     if detail.startswith("JSON is malformed") and _NO_NUMBER.search(body):
         detail += "; NaN and Infinity are not numbers in JSON"
     unknown = _UNKNOWN_FIELD.search(detail)
     if unknown:
         near = difflib.get_close_matches(unknown["field"], known, 1)
-        detail += f"; did you mean `{near[0]}`?" if near else ""
+        if unknown["field"] in known:
+            detail += "; it belongs to another call, or to another place in the body: see /docs"
+        elif near:
+            detail += f"; did you mean `{near[0]}`?"
+    elif _NO_SEASON in detail:
+        detail += ": the number of the season to start, one more than the leaderboard shows"
     return WireReasons.MALFORMED.problem(detail)
+
+
+def _half_character(body: bytes) -> str | None:
+    """What is wrong with a body that holds half of a surrogate pair, alone; None = it holds none."""
+    for escape in _ESCAPE.finditer(body):
+        if escape["half"]:
+            return (
+                f"{escape[0].decode()} at byte {escape.start()} is half a character: send both halves of the pair, or "
+                "the character itself in UTF-8"
+            )
+    return None
 
 
 def read_ticket(body: bytes) -> TicketBody | Problem:
@@ -146,15 +196,17 @@ def read_ticket(body: bytes) -> TicketBody | Problem:
     try:
         return _ticket_decoder.decode(body)
     except _UNREADABLE as error:
-        return malformed(error, body)
+        return malformed(error, body) if body.strip() else empty(TicketBody)
 
 
-def read(
-    kind: type[Body], body: bytes, known: tuple[str, ...] = _KNOWN_FIELDS, *, empty: bytes = b"{}"
-) -> Body | Problem:
-    """A body of a kind that is not read often; `empty`: what an empty one counts as."""
+def read(kind: type[Body], body: bytes, known: tuple[str, ...] = _KNOWN_FIELDS) -> Body | Problem:
+    """A body of a kind that is not read often."""
+    if not body.strip():
+        if kind.__name__ in SUCH_AS:
+            return empty(kind)
+        body = b"{}"  # all of it may be left out
     try:
-        return msgspec.json.decode(body or empty, type=kind)
+        return msgspec.json.decode(body, type=kind)
     except _UNREADABLE as error:
         return malformed(error, body, known)
 
@@ -164,7 +216,7 @@ def read_player(body: bytes) -> str | Problem:
     try:
         return _player_decoder.decode(body).player
     except _UNREADABLE as error:
-        return malformed(error, body)
+        return malformed(error, body) if body.strip() else empty(PlayerAnswerBody)
 
 
 def read_batch(body: bytes, most: int) -> list[TicketBody | Problem] | Problem:
@@ -173,6 +225,8 @@ def read_batch(body: bytes, most: int) -> list[TicketBody | Problem] | Problem:
     try:
         tickets = list(_batch_decoder.decode(body).tickets)
     except _UNREADABLE as error:
+        if not body.strip():
+            return empty(BatchBody)
         try:
             raw = _raw_batch_decoder.decode(body)
         except _UNREADABLE:
@@ -203,6 +257,9 @@ def entry_of(body: TicketBody, key: int) -> JoinEntry | Problem:
         wrong = bad_player_id(player.id)
         if wrong is not None:
             return WireReasons.BAD_PLAYER_ID.problem(wrong)
+        bad = bad_facts(player)
+        if bad is not None:
+            return problem_of(bad)
     if body.attributes:
         wrong = bad_attributes(body.attributes)
         if wrong is not None:
@@ -230,7 +287,7 @@ def entry_of(body: TicketBody, key: int) -> JoinEntry | Problem:
 
 def bad_player_id(name: str) -> str | None:
     """What is wrong with a player's id, and what would be right; None = nothing."""
-    if name.isascii() and name.isprintable() and 0 < len(name) <= PLAYER_ID_MAX:
+    if name.isalnum() and name.isascii() and len(name) <= PLAYER_ID_MAX:
         return None
     if not name:
         return "a player's id is empty: give it 1 to 128 characters"
@@ -238,6 +295,25 @@ def bad_player_id(name: str) -> str | None:
         return f"a player's id has {len(name)} characters: use at most {PLAYER_ID_MAX}"
     if any(unicodedata.category(character) in ("Cc", "Cs") for character in name):
         return "a player's id holds a control character: use printable ones"
+    if "/" in name or name in (".", ".."):
+        return f"a player's id cannot be {name!r}: a path with it would lead elsewhere; use no '/', and not '.' or '..'"
+    if name.startswith(ERASED):
+        return f"a player's id cannot begin with {ERASED!r}: that is how erased players are shown"
+    return None
+
+
+def bad_facts(player: Player | PlayerChange) -> Refusal | None:
+    """What is wrong with the numbers that a player brings, whether or not the queue keeps them; None = nothing."""
+    for side, rating in (player.ratings or {}).items():
+        if not -FACT_MAX <= rating <= FACT_MAX:  # true for NaN too
+            return Refusal(Reasons.BAD_FACT, f"ratings.{side[:64]} is {rating}: use {-FACT_MAX:g} to {FACT_MAX:g}")
+    for name, value in (player.profile or {}).items():
+        if not isinstance(value, str) and not -FACT_MAX <= value <= FACT_MAX:
+            return Refusal(Reasons.BAD_FACT, f"profile.{name[:64]} is {value}: use {-FACT_MAX:g} to {FACT_MAX:g}")
+    for region, latency_ms in (player.latencies or {}).items():
+        if not 0 <= latency_ms <= FACT_MAX:
+            what = f"latencies.{region[:64]} is {latency_ms:g}: use 0 to {FACT_MAX:g} milliseconds"
+            return Refusal(Reasons.BAD_PING, what)
     return None
 
 
