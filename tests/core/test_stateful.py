@@ -353,6 +353,7 @@ class EngineMachine(RuleBasedStateMachine):
         self.model.watch()
         step = self.agree(cmd.FinishWave(name, flight.wave, plan, reads_misses=reads_misses))
         held = self.model.propose(name, rosters, self.now_ms, reads_misses=reads_misses)
+        self.model.watch()  # who was proposed is suspended elsewhere, if only for a moment
         made = [event for event in step.events if isinstance(event, ev.WaveFinished)]
         assert len(made) == int(bool(held or reads_misses)), "a wave that changes nothing wrote"
         if self.model.queues[name].spec.backfill.priority == "first":

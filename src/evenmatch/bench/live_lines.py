@@ -103,7 +103,7 @@ class Socket(asyncio.Protocol):
     def __init__(self, path: str) -> None:
         key = base64.b64encode(os.urandom(16)).decode()
         self._hello = (
-            f"GET {path} HTTP/1.1\r\nhost: bench\r\nupgrade: websocket\r\nconnection: upgrade\r\n"
+            f"GET {path} HTTP/1.1\r\nhost: localhost\r\nupgrade: websocket\r\nconnection: upgrade\r\n"
             f"sec-websocket-version: 13\r\nsec-websocket-key: {key}\r\n\r\n"
         ).encode()
         self._buffer = b""

@@ -70,7 +70,8 @@ class _Caller(asyncio.Protocol):
 def post(path: str, body: bytes) -> bytes:
     """A POST request, ready to send."""
     head = (
-        f"POST {path} HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+        f"POST {path} HTTP/1.1\r\nhost: localhost\r\n"
+        f"content-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
     )
     return head.encode() + body
 
