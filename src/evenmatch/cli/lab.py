@@ -15,7 +15,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 from rich.table import Table
 from rich.text import Text
 
-from evenmatch.errors import LabError
+from evenmatch.errors import EvenmatchError, LabError
 from evenmatch.lab import report as pages
 from evenmatch.lab.comparing import Progress as Heard
 from evenmatch.lab.comparing import Stopped
@@ -107,7 +107,7 @@ def compare(
 
 
 def _listed(text: str) -> list[str] | None:
-    return [part.strip() for part in text.split(",") if part.strip()] if text.strip(", ") else None
+    return [part.strip() for part in text.split(",") if part.strip()] if text else None
 
 
 def _command() -> str:
@@ -126,7 +126,11 @@ def _progress() -> Iterator[Heard]:
             whole = sum(shares) / len(shares) if shares else 1.0
             progress.update(task, completed=whole, description=f"{done} of {len(shares)} runs")
 
-        yield heard
+        try:
+            yield heard
+        except EvenmatchError:
+            progress.update(task, visible=False)  # what is said next is all there is to say
+            raise
 
 
 def _show(found: Comparison) -> None:

@@ -1,5 +1,6 @@
 """evenmatch lab tune: parameters that meet a target, found on simulated players."""
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -13,9 +14,11 @@ from rich.table import Table
 from rich.text import Text
 
 from evenmatch.cli.lab import INTERRUPTED, RESULTS
+from evenmatch.lab import tune_report
 from evenmatch.lab.pool import Stopped
 from evenmatch.lab.tune import Tried, Tuned
 from evenmatch.lab.tune import tune as search
+from evenmatch.pages.page import require_writable
 
 MISSED = 1
 
@@ -30,6 +33,7 @@ def tune(
     seeds: int = 2,
     held_out: int = 3,
     json: bool = False,
+    report: Path | None = None,
     results: Path = RESULTS,
     workers: int | None = None,
 ) -> None:
@@ -53,11 +57,15 @@ def tune(
         How many runs, with other seeds, check the one that is chosen.
     json
         Print everything as JSON.
+    report
+        Write a page with words, tables and a picture of all that was tried; it needs nothing else.
     results
         The folder that keeps what is done; what is there is not done again.
     workers
         Processes to use; left out: as many as there are processors.
     """
+    if report is not None:
+        require_writable(report)
     columns = (TextColumn("tuning"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
     with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True)) as progress:
         task = progress.add_task("", total=1.0)
@@ -79,6 +87,8 @@ def tune(
             told = f"evenmatch: stopped; what is done is kept in {results}. The same command goes on from there."
             print(told, file=sys.stderr)
             raise SystemExit(INTERRUPTED) from None
+    if report is not None:
+        tune_report.write(report, found, shlex.join(["evenmatch", *sys.argv[1:]]))
     if json:
         sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
     else:

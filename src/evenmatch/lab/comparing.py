@@ -62,6 +62,8 @@ def compare(
     if matchers is not None and queues is not None:
         raise LabError("give matchers or queues, not both: the rules of a queue name its matcher")
     played, not_played = _queues(given, matchers, queues)
+    if not played:
+        raise LabError(f"none can play {called}: " + "; ".join(f"{one.name}: {one.why}" for one in not_played))
     cases = [Case(name, spec, given, str(folder), seed, hours) for name, spec in played for seed in range(1, seeds + 1)]
     found = run_all(cases, keep, workers, dask, progress)
     rows = [_row(name, spec, [one for one in found if one.name == name]) for name, spec in played]

@@ -1,4 +1,7 @@
-"""Numbers from files: a column of a CSV, a curve over the hours of a day, a matrix of round-trip times."""
+"""Numbers from files: a column of a CSV, a curve over the hours of a day, a matrix of round-trip times.
+
+Columns stand between commas, semicolons or tabs, whichever the first line has most of. A file may be gzipped.
+"""
 
 import csv
 import gzip
@@ -16,6 +19,8 @@ from evenmatch.errors import LabError
 __all__ = ["column", "hours", "labelled", "matrix"]
 
 _SHOWN: Final = 3
+_WORDS: Final = 80
+_TAR_MARK: Final = slice(257, 262)
 
 
 def column(path: Path, name: str) -> Array:
@@ -75,7 +80,7 @@ def matrix(path: Path) -> Array:
     try:
         rows = [[float(value) for value in line.replace(",", " ").split()] for line in lines]
     except ValueError as error:
-        raise LabError(f"{path}: a matrix of round-trip times holds numbers only: {error}") from None
+        raise LabError(f"{path}: a matrix of round-trip times holds numbers only: {str(error)[:_WORDS]}") from None
     if len(rows) < 2 or any(len(row) != len(rows) for row in rows):
         raise LabError(f"{path}: a matrix of round-trip times has as many numbers in every row as it has rows")
     found = np.array(rows)
@@ -91,6 +96,8 @@ def _text(path: Path) -> str:
         content = path.read_bytes()
         if path.suffix == ".gz":
             content = gzip.decompress(content)
+        if content[_TAR_MARK] == b"ustar":
+            raise LabError(f"{path} is an archive: unpack it, and name one of the files in it")
         return content.decode("utf-8-sig")
     except FileNotFoundError:
         raise LabError(f"{path}: there is no such file") from None
@@ -104,7 +111,8 @@ def _table(path: Path, *names: str) -> list[tuple[int, dict[str, str]]]:
     text = _text(path)
     if not text.strip():
         raise LabError(f"{path} is empty: give it a CSV with a header line")
-    reader = csv.DictReader(io.StringIO(text, newline=""))
+    head = text.lstrip().partition("\n")[0]
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=head.count))
     there = list(reader.fieldnames or ())
     for name in names:
         if name not in there:

@@ -99,4 +99,8 @@ class Log(msgspec.Struct, eq=False):
     """Processor time of each wave: the one thing here that is not the same every time."""
     started_skill_error: float = 0.0
     ended_skill_error: float = 0.0
+    ended_mu: Array = msgspec.field(default_factory=lambda: np.empty(0))
+    """float64[players]: what is believed of everybody when the run ends."""
+    ended_games: Array = msgspec.field(default_factory=lambda: np.empty(0, np.int64))
+    """int64[players]: results, with those before the run"""
     state_hash: str = ""

@@ -26,6 +26,9 @@ WORST: Final = 0.01
 DECILES: Final = 10
 _QUANTILES: Final = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 _CLASSES: Final = 20
+_MANY: Final = 1 << 40
+_MATCHES: Final = ((1, 2), (3, 5), (6, 10), (11, 20), (21, _MANY))
+"""Newcomers are told apart by how many matches they have had."""
 
 
 def measured(log: Log, people: People, population: Population) -> dict[str, Any]:
@@ -61,7 +64,7 @@ def measured(log: Log, people: People, population: Population) -> dict[str, Any]
             "most": int(overtaken.max()) if tickets.count else 0,
         },
         "starved": _share(int(left_behind.sum()), tickets.count),
-        "rating_error": {"start": _round(log.started_skill_error), "end": _round(log.ended_skill_error)},
+        "rating_error": _learning(log, people),
         "waves": log.waves,
         "failed_waves": log.failed_waves,
         "sessions_skipped": log.skipped,
@@ -128,6 +131,28 @@ def _curve(log: Log) -> dict[str, float | None]:
     curve = wait_curve(np.full(len(end), -1.0), _waited(log), end == End.MATCHED, np.ones(len(end)))
     found = {name: curve.quantile(share) for name, share in _QUANTILES.items()}
     return {name: None if value is None else _round(value) for name, value in found.items()}
+
+
+def _learning(log: Log, people: People) -> dict[str, Any]:
+    """How far ratings are off, on average: of all at the start and the end; then of those who played, before and after;
+    and of newcomers, by the number of matches they have had when the run ends."""
+    before, after = np.abs(people.ratings.mu - people.skill), np.abs(log.ended_mu - people.skill)
+    played = log.ended_games - people.games
+    new = people.games == 0
+    within = [new & (played >= least) & (played <= most) for least, most in _MATCHES]
+    return {
+        "start": _round(log.started_skill_error),
+        "end": _round(log.ended_skill_error),
+        "played": {"start": _mean(before[played > 0]), "end": _mean(after[played > 0])},
+        "newcomers": {
+            "0": _mean(before[new]),
+            **{_named(*bounds): _mean(after[mine]) for bounds, mine in zip(_MATCHES, within, strict=True)},
+        },
+    }
+
+
+def _named(least: int, most: int) -> str:
+    return f"{least}-{most}" if most < _MANY else f"{least}+"
 
 
 def _by(log: Log, people: People, population: Population) -> dict[str, list[dict[str, Any]]]:

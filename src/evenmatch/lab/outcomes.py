@@ -36,6 +36,9 @@ class Outcomes:
         """All against all, and the matchmaker sees a lobby."""
         self._split = form if spec.format.teams == 1 and form.teams > 1 else None
         """The matchmaker makes a lobby, and the game makes teams of it."""
+        played = spec.venue.regions if spec.venue is not None and spec.venue.regions else people.regions
+        self._servers = [place for place, name in enumerate(people.regions) if name in played]
+        """Regions, by their places, in which matches are played."""
 
     def teams(self, seated: Array, believed: Array) -> Array:
         """int64[k, seats]: the team of each player in the game. A lobby is dealt out by rating, there and back."""
@@ -69,8 +72,9 @@ class Outcomes:
     def extra_ms(self, rows: Array) -> Array:
         """float64[k, seats]: how much farther away all play than they could, in the region best for the worst."""
         latency = self._people.latency[rows]
-        chosen = latency.max(axis=1).argmin(axis=1)
-        own = np.take_along_axis(latency, chosen[:, None, None], axis=2)[:, :, 0]
+        near = latency[:, :, self._servers]
+        chosen = near.max(axis=1).argmin(axis=1)
+        own = np.take_along_axis(near, chosen[:, None, None], axis=2)[:, :, 0]
         extra: Array = own - latency.min(axis=2)
         return extra
 

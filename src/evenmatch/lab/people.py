@@ -10,11 +10,13 @@ import msgspec
 import numpy as np
 
 from evenmatch.domain.arrays import Array
+from evenmatch.errors import LabError
 from evenmatch.numerics.rating_models import Ratings, build_model
 from evenmatch.numerics.seeds import generator
 
 from . import files
 from .population import Population
+from .servers import regions_of
 
 __all__ = ["People", "draw"]
 
@@ -99,7 +101,10 @@ def _places(population: Population, folder: Path, seed: int, count: int) -> tupl
     names, shares = list(given.shares), np.array(list(given.shares.values()))
     region = chance.choice(len(names), count, p=shares / shares.sum())
     if given.file:
-        return region, _measured(files.matrix(folder / given.file), region, len(names), chance)
+        times = files.matrix(folder / given.file)
+        if len(times) < len(names):
+            raise LabError(f"{folder / given.file}: {len(times)} rows are too few for {len(names)} regions")
+        return region, _measured(times, region, shares, chance)
     far = np.array([[_far(population, one, other) for other in names] for one in names])
     near = given.near_ms * np.exp(chance.normal(0.0, given.near_spread, count))
     wobble = np.exp(chance.normal(0.0, 0.1, (count, len(names))))
@@ -113,16 +118,19 @@ def _far(population: Population, one: str, other: str) -> float:
     return table.get(one, {}).get(other, table.get(other, {}).get(one, population.regions.far_else_ms))
 
 
-def _measured(times: Array, region: Array, regions: int, chance: np.random.Generator) -> Array:
-    """Everybody lives at a row of the matrix; the first row of each part of it is that region's server."""
-    parts = np.array_split(np.arange(len(times)), regions)
-    servers = [int(part[0]) for part in parts]
-    home = np.array([int(chance.integers(len(parts[where]))) for where in region.tolist()], np.int64)
-    rows = np.array([part[0] for part in parts])[region] + home
-    found = times[rows][:, servers]
-    found[rows[:, None] == np.array(servers)[None, :]] = _PING_LEAST
-    usual = np.nanmedian(times)
-    return np.clip(np.where(np.isnan(found), usual, found), _PING_LEAST, _PING_MOST)
+def _measured(times: Array, region: Array, shares: Array, chance: np.random.Generator) -> Array:
+    """Everybody lives at a row of the matrix; the region with the largest share is where most rows are."""
+    away = ~np.eye(len(times), dtype=bool)
+    known = np.where(np.isnan(times), np.nanmedian(times[away]), times)
+    np.fill_diagonal(known, _PING_LEAST)
+    rows, whose = regions_of(known, len(shares))
+    servers = np.empty(len(shares), np.int64)
+    home = np.empty(len(region), np.int64)
+    for place, where in enumerate(np.argsort(-shares, kind="stable").tolist()):
+        servers[where] = rows[place]
+        mine = region == where
+        home[mine] = chance.choice(np.flatnonzero(whose == place), int(mine.sum()))
+    return np.clip(known[home][:, servers], _PING_LEAST, _PING_MOST)
 
 
 def _sided(population: Population, seed: int, count: int) -> Array:

@@ -10,6 +10,7 @@ import os
 import signal
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any, Final
 
@@ -65,6 +66,11 @@ def run_all(
                 _here(cases, place, keep, found, shares, progress)
         elif todo:
             _in_processes(cases, todo, keep, found, shares, progress, min(len(todo), workers or os.cpu_count() or 1))
+    except BrokenProcessPool:
+        raise LabError(
+            f"a process was killed, perhaps for want of memory: {len(found)} of {len(cases)} runs are kept; try fewer "
+            "--workers, or fewer hours"
+        ) from None
     except KeyboardInterrupt:
         raise Stopped(len(found), len(cases), keep) from None
     return [found[place] for place in range(len(cases))]

@@ -6,7 +6,7 @@ preset tells which numbers are measured somewhere and which are assumptions. Mis
 
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
@@ -22,6 +22,8 @@ __all__ = ["PRESETS", "Population", "load", "of_text"]
 
 PRESETS: Final = ("duel-small", "duel-large", "team5-small", "team5-large")
 HOURS: Final = 24
+SESSIONS_MOST: Final = 3_000_000.0
+"""Of parties of five that is a crowd of millions, and more than any machine would simulate in a day."""
 _SHARES_OFF: Final = 1e-6
 
 
@@ -109,7 +111,8 @@ class Regions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     far_else_ms: float = 120.0
     """Where the table says nothing."""
     file: str = ""
-    """A matrix of round-trip times in ms, one row a line: pings are drawn from it, its rows split into the regions"""
+    """A matrix of round-trip times in ms, one row a line, instead: pings are drawn from it, and servers put where they
+    are near to most of its rows; the region with the largest share is where most rows are"""
 
 
 class Sides(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -204,10 +207,9 @@ def of_text(text: str, source: str) -> Population:
 
 def _mistake(given: Population) -> str:
     """What is wrong with a population, or nothing."""
-    for table, kind in msgspec.structs.asdict(given).items():
-        for key, value in msgspec.structs.asdict(kind).items() if isinstance(kind, msgspec.Struct) else ():
-            if isinstance(value, float) and not (math.isfinite(value) and (value >= 0 or key == "mean")):
-                return f"{table}.{key}: {value} is out of range: use 0 or more"
+    for where, value in _numbers(msgspec.to_builtins(given)):
+        if not math.isfinite(value) or (value < 0 and where != "skill.mean" and ".parameters" not in where):
+            return f"{where}: {value:g} is out of range: use 0 or more"
     skill, arrivals, regions = given.skill, given.arrivals, given.regions
     if skill.kind not in ("normal", "log_normal", "csv"):
         return f"skill.kind: {skill.kind!r} is not known: use normal, log_normal or csv"
@@ -217,15 +219,17 @@ def _mistake(given: Population) -> str:
         return "skill: kind csv needs file and column, and only kind csv has them"
     if arrivals.sessions_a_day <= 0:
         return "arrivals.sessions_a_day: nobody would ever come: use more than 0"
-    if arrivals.curve and (len(arrivals.curve) != HOURS or min(arrivals.curve) < 0 or max(arrivals.curve) <= 0):
+    if arrivals.sessions_a_day > SESSIONS_MOST:
+        return f"arrivals.sessions_a_day: {arrivals.sessions_a_day:g} is too many: use {SESSIONS_MOST:g} at most"
+    if arrivals.curve and (len(arrivals.curve) != HOURS or max(arrivals.curve) <= 0):
         return f"arrivals.curve: use {HOURS} weights, one an hour, 0 or more, not all 0"
     if arrivals.file and not (arrivals.time_column and arrivals.count_column):
         return "arrivals: a file needs time_column and count_column"
     if arrivals.file and arrivals.curve:
         return "arrivals: give a curve or a file, not both"
     for burst in arrivals.bursts:
-        if burst.at_h < 0 or burst.lasts_min <= 0 or burst.times < 0:
-            return "arrivals.bursts: at_h and times must be 0 or more, lasts_min more than 0"
+        if burst.lasts_min <= 0:
+            return "arrivals.bursts: lasts_min must be more than 0"
     if given.sessions.games < 1:
         return f"sessions.games: {given.sessions.games} is fewer than one match: use 1 or more"
     for key in ("patience_s", "match_s"):
@@ -254,6 +258,18 @@ def _mistake(given: Population) -> str:
     if given.game.every_s <= 0 or given.game.expires_s <= 0 or given.game.scale <= 0:
         return "game: every_s, expires_s and scale must be more than 0"
     return ""
+
+
+def _numbers(value: Any, where: str = "") -> Iterator[tuple[str, float]]:
+    """All numbers of nested tables, with their dotted names."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _numbers(inner, f"{where}.{key}" if where else key)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _numbers(inner, where)
+    elif isinstance(value, float):
+        yield where, value
 
 
 def _shares_mistake(shares: Mapping[str, float]) -> str:

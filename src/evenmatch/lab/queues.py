@@ -6,7 +6,7 @@ import msgspec
 
 from evenmatch import config
 from evenmatch.domain.queue import SECONDS_MAX, Format, MatcherSpec, QueueSpec, ReadyCheckSpec, TicketSpec, WaveSpec
-from evenmatch.errors import ConfigError
+from evenmatch.errors import ConfigError, LabError
 
 from .population import Population
 
@@ -31,18 +31,31 @@ def fitted(matcher: str, form: Format) -> tuple[Format, dict[str, Any]]:
 
 
 def for_matcher(population: Population, matcher: str, **parameters: object) -> QueueSpec:
-    """The queue in which a matcher is tried; NotApplicable where it can't seat the game's format or its parties."""
-    game, fit = population.game, population.fit(matcher)
-    form, own = fitted(matcher, game.format)
-    spec = QueueSpec(
+    """The queue in which a matcher is tried; NotApplicable where it can't seat the game's format or its parties.
+
+    Parameters that the matcher does not take are a mistake of the population: LabError.
+    """
+    own = population.fit(matcher).parameters
+    try:
+        return settled(population, _plain(population, matcher, own | parameters))
+    except NotApplicable as why:
+        if own:
+            settled(population, _plain(population, matcher, {}))  # it cannot play, whatever its parameters
+            raise LabError(f"the population's matchers.{matcher}.parameters cannot be used: {why}") from None
+        raise
+
+
+def _plain(population: Population, matcher: str, parameters: dict[str, Any]) -> QueueSpec:
+    game = population.game
+    form, sized = fitted(matcher, game.format)
+    return QueueSpec(
         name=matcher.replace("_", "-"),
         format=form,
-        matcher=MatcherSpec(matcher, own | fit.parameters | parameters),
-        wave=WaveSpec(every_s=fit.every_s or game.every_s),
+        matcher=MatcherSpec(matcher, sized | parameters),
+        wave=WaveSpec(every_s=population.fit(matcher).every_s or game.every_s),
         ready_check=ReadyCheckSpec(game.ready_check_s) if game.ready_check_s else None,
         ticket=TicketSpec(expires_s=game.expires_s),
     )
-    return settled(population, spec)
 
 
 def settled(population: Population, spec: QueueSpec) -> QueueSpec:
@@ -55,6 +68,10 @@ def settled(population: Population, spec: QueueSpec) -> QueueSpec:
     game = population.game.format
     if found.format.seats != game.seats or found.format.teams not in (1, game.teams):
         raise NotApplicable(f"it makes matches of {found.format}, and the game is {game}")
+    servers = () if found.venue is None else found.venue.regions
+    if servers and not set(servers) & set(population.regions.shares):
+        lived = ", ".join(population.regions.shares)
+        raise NotApplicable(f"its matches are played in {', '.join(servers)}, and the players are in {lived}")
     sizes = found.door.party_sizes
     if sizes is not None and not any(int(size) in sizes for size, share in population.parties.items() if share):
         wanted = " or ".join(map(str, sizes))

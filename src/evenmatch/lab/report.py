@@ -1,5 +1,6 @@
 """A comparison as one page: what was found in words, then tables, pictures, and everything needed to run it again."""
 
+from collections.abc import Callable, Mapping
 from html import escape
 from pathlib import Path
 from typing import Any, Final
@@ -11,21 +12,48 @@ from evenmatch.pages import page
 from evenmatch.pages.charts import Chart, Series, number
 
 from .comparison import COLUMNS, QUALITY, WAIT, Comparison, Row
+from .plain import without_none
 
 __all__ = ["html", "write"]
 
+_NINE: Final = "The wait within which nine in ten of those matched were matched; the mean over seeds."
+_FAIR: Final = "The share of their matches in which favourites win 55 % at most, by true skill; the mean over seeds."
+_NEVER: Final = "Of those whose wait ended, the share that gave up or expired; the mean over seeds."
 _PARTS: Final = {
-    "skill": ("Waits by skill", "the weakest tenth to the strongest"),
-    "party": ("Waits by party size", "players in the party"),
-    "region": ("Waits by region", "region"),
-    "hour": ("Waits by hour", "hour of the run"),
+    "skill": ("by skill", "skill, from the weakest tenth of the players (1) to the strongest (10)"),
+    "party": ("by party size", "players in the party"),
+    "region": ("by region", "region"),
+    "hour": ("by hour", "hour of the run"),
 }
+_TOLD: Final[dict[str, tuple[str, str, str, Callable[[dict[str, Any]], float | None], float]]] = {
+    "wait": ("Waits", "wait, s (90 %)", _NINE, lambda part: part["wait_s"]["p90"], 1.0),
+    "fair": ("Fair matches", "fair matches, %", _FAIR, lambda part: part["fair_share"], 100.0),
+    "never": ("Never matched", "never matched, %", _NEVER, lambda part: part["never_matched"], 100.0),
+}
+"""Name -> title, what stands at the axis, caption, the measure of a part of the crowd, and its unit."""
+_MORE: Final = {
+    "tickets": ("tickets", "{:.0f}"),
+    "starved": ("starved", "{:.1%}"),
+    "longest_wait_s": ("longest wait s", "{:.0f}"),
+    "odds.fair_share": ("fair by ratings", "{:.1%}"),
+    "gap.p90": ("gap p90", "{:.0f}"),
+    "latency_extra_ms.p90": ("extra ms p90", "{:.1f}"),
+    "overtaking.most": ("overtaken most", "{:.0f}"),
+    "rating_error.played.start": ("rating error, before", "{:.0f}"),
+    "rating_error.played.end": ("after", "{:.0f}"),
+    "rating_error.newcomers.0": ("newcomers, before", "{:.0f}"),
+    "rating_error.newcomers.3-5": ("after 3-5", "{:.0f}"),
+    "rating_error.newcomers.6-10": ("after 6-10", "{:.0f}"),
+}
+"""The columns of the second table, as those of the first."""
 _PICTURED: Final = 4
 """Series that one picture can hold."""
 _STYLE: Final = """
 td.front { color: var(--good); font-weight: 600; } pre { overflow-x: auto; background: var(--card); padding: 1rem;
   border-radius: 10px; font-size: .8rem; } details { margin: 1rem 0; } summary { cursor: pointer; font-weight: 600; }
-td .range { color: var(--soft); font-size: .78rem; display: block; }
+td.front, td:first-child { white-space: nowrap; } table.narrow { width: auto; }
+.scroll td:first-child { position: sticky; left: 0; background: var(--page); }
+td .range { white-space: nowrap; color: var(--soft); font-size: .78rem; display: block; }
 """
 
 
@@ -42,10 +70,12 @@ def html(found: Comparison, command: str) -> str:
         f'<p class="lead">{escape(found.population.title)}: {number(found.hours)} hours of it, {many}, the same '
         f"traffic for all.</p>{_words(found)}</header>"
         f"{''.join(page.figure(chart) for chart in _front(found))}"
-        f"<h2>Side by side</h2>{_table(found)}{_not_played(found)}"
-        f"<h2>Who pays</h2><p>The same measures for parts of the crowd: a good average can hide those at the edge.</p>"
+        f"<h2>Side by side</h2>{_table(found, COLUMNS)}{_not_played(found)}"
+        "<h2>Who pays</h2><p>The same measures for parts of the crowd: a good average can hide those at the edge."
+        f"{_of(found)}</p>"
         f"{''.join(page.figure(chart) for chart in _parts(found))}"
         f"<h2>How they spread</h2>{''.join(page.figure(chart) for chart in _spreads(found))}"
+        f"<h2>More of it</h2>{_table(found, _MORE)}{_spent(found)}"
         f"{_meanings()}{_again(found, command)}"
     )
     return page.page(f"Matchers on {found.called}", body, _STYLE)
@@ -73,11 +103,15 @@ def _words(found: Comparison) -> str:
     if between:
         listed = ", ".join(f"<b>{escape(name)}</b>" for name in between)
         said.append(f"In between, no other beats {listed} in both.")
-    beaten = [row.name for row in rows if row.name not in found.front]
+    beaten = [row.name for row in rows if row.name not in found.front and row.mean(WAIT) is not None]
     if beaten:
         said.append(
-            f"Whatever else counts, something here is both quicker and fairer than {escape(', '.join(beaten))}."
+            f"For each of {escape(', '.join(beaten))} something here is no slower and no less fair, and better "
+            "in one of the two."
         )
+    few = [row.name for row in rows if row.mean(WAIT) is None]
+    if few:
+        said.append(f"Fewer than nine in ten are ever matched by {escape(', '.join(few))}.")
     if found.seeds == 1:
         said.append("One seed says nothing of chance: small differences may be none.")
     return "".join(f"<p>{sentence}</p>" for sentence in said)
@@ -112,14 +146,14 @@ def _named(name: str, points: list[tuple[str, float, float]]) -> Series:
     return Series(name, tuple(p[1] for p in points), tuple(p[2] for p in points), names=tuple(p[0] for p in points))
 
 
-def _table(found: Comparison) -> str:
-    head = "<th></th>" + "".join(f'<th class="number">{escape(title)}</th>' for title, _ in COLUMNS.values())
+def _table(found: Comparison, columns: Mapping[str, tuple[str, str]]) -> str:
+    head = "<th></th>" + "".join(f'<th class="number">{escape(title)}</th>' for title, _ in columns.values())
     lines = []
     for row in found.rows:
         on_front = row.name in found.front
-        cells = "".join(f'<td class="number">{_cell(row, name, form)}</td>' for name, (_, form) in COLUMNS.items())
+        cells = "".join(f'<td class="number">{_cell(row, name, form)}</td>' for name, (_, form) in columns.items())
         lines.append(f"<tr><td{' class=front' if on_front else ''}>{escape(row.name)}</td>{cells}</tr>")
-    note = "" if found.seeds == 1 else " Below each mean: its 95 % interval over the seeds."
+    note = "" if found.seeds == 1 else " Below each mean: its 95 % interval over the seeds, as far as that is possible."
     return (
         f'<div class="scroll"><table><tr>{head}</tr>{"".join(lines)}</table></div>'
         f'<p class="soft">Those in green are on the front.{note}</p>'
@@ -133,7 +167,25 @@ def _cell(row: Row, name: str, form: str) -> str:
     shown = escape(form.format(one.mean))
     if one.low is None or one.high is None:
         return shown
-    return f'{shown}<span class="range">{escape(form.format(one.low))} to {escape(form.format(one.high))}</span>'
+    low, high = max(0.0, one.low), min(one.high, 1.0 if form.endswith("%}") else one.high)
+    return f'{shown}<span class="range">{escape(form.format(low))} to {escape(form.format(high))}</span>'
+
+
+def _spent(found: Comparison) -> str:
+    """What waves cost on the machine that ran this: the one thing here that is not the same every time."""
+    lines = []
+    for row in found.rows:
+        waves = [one["wave_ms"] for one in row.timing if one["wave_ms"]["mean"] is not None]
+        if waves:
+            means = [sum(wave[key] for wave in waves) / len(waves) for key in ("mean", "p99")]
+            cells = "".join(f'<td class="number">{mean:.2f}</td>' for mean in means)
+            lines.append(f"<tr><td>{escape(row.name)}</td>{cells}</tr>")
+    return (
+        "<h3>Time that a wave takes</h3><p>Matcher and engine, in milliseconds of processor time, on the machine that "
+        "ran this; all other numbers are the same everywhere.</p>"
+        '<table class="narrow"><tr><th></th><th class="number">mean ms</th><th class="number">p99 ms</th></tr>'
+        f"{''.join(lines)}</table>"
+    )
 
 
 def _not_played(found: Comparison) -> str:
@@ -141,6 +193,11 @@ def _not_played(found: Comparison) -> str:
         return ""
     lines = "".join(f"<tr><td>{escape(one.name)}</td><td>{escape(one.why)}</td></tr>" for one in found.not_played)
     return f"<h3>Not applicable</h3><table><tr><th>matcher</th><th>why</th></tr>{lines}</table>"
+
+
+def _of(found: Comparison) -> str:
+    left = len([row for row in found.rows if row.mean("wait_s.p50") is not None]) - len(_chosen(found))
+    return f" Pictures show {_PICTURED}, those on the front first; --json has all." if left else ""
 
 
 def _chosen(found: Comparison) -> list[Row]:
@@ -151,40 +208,42 @@ def _chosen(found: Comparison) -> list[Row]:
 
 
 def _parts(found: Comparison) -> list[Chart]:
+    return [chart for part in _PARTS for told in _TOLD for chart in _part(found, part, told)]
+
+
+def _part(found: Comparison, part: str, told: str) -> list[Chart]:
+    """One measure for the parts of the crowd, or nothing where there is only one part."""
     rows = _chosen(found)
-    charts = []
-    for part, (title, label) in _PARTS.items():
-        names = [one["name"] for one in rows[0].runs[0]["by"][part]] if rows else []
-        if len(names) < 2:
-            continue
-        series = []
-        for row in rows:
-            means = [_over(row, part, place) for place in range(len(names))]
-            known = [(float(place), value) for place, value in enumerate(means) if value is not None]
-            if known:
-                series.append(Series(row.name, tuple(x for x, _ in known), tuple(y for _, y in known)))
-        if len(names) > _PICTURED * 2 or part == "hour":
-            kind, categories = "lines", ()
-        else:
-            kind, categories = "bars", tuple(names)
-        charts.append(
-            Chart(
-                name=f"by-{part}",
-                title=title,
-                caption="The wait within which nine in ten of those matched were matched; the mean over seeds.",
-                kind=kind,
-                x_label=label if kind == "bars" or part == "hour" else f"{label}, 0 to {len(names) - 1}",
-                y_label="wait, s (90 %)",
-                series=tuple(series),
-                categories=categories,
-            )
+    names = [one["name"] for one in rows[0].runs[0]["by"][part]] if rows else []
+    if len(names) < 2 or (part in ("region", "hour") and told == "fair"):
+        return []
+    (by, label), (title, y_label, caption, pick, unit) = _PARTS[part], _TOLD[told]
+    first = 1.0 if part == "skill" else 0.0
+    lines = len(names) > _PICTURED * 2
+    series = []
+    for row in rows:
+        means = [_over(row, part, place, pick) for place in range(len(names))]
+        known = [(first * lines + place, unit * value) for place, value in enumerate(means) if value is not None]
+        if known:
+            series.append(Series(row.name, tuple(x for x, _ in known), tuple(y for _, y in known)))
+    if not any(y for one in series for y in one.y):
+        return []
+    return [
+        Chart(
+            name=f"{told}-by-{part}",
+            title=f"{title} {by}",
+            caption=caption,
+            kind="lines" if lines else "bars",
+            x_label=label,
+            y_label=y_label,
+            series=tuple(series),
+            categories=() if lines else tuple(names),
         )
-    return charts
+    ]
 
 
-def _over(row: Row, part: str, place: int) -> float | None:
-    values = [run["by"][part][place]["wait_s"]["p90"] for run in row.runs]
-    there = [value for value in values if value is not None]
+def _over(row: Row, part: str, place: int, pick: Callable[[dict[str, Any]], float | None]) -> float | None:
+    there = [value for run in row.runs if (value := pick(run["by"][part][place])) is not None]
     return sum(there) / len(there) if there else None
 
 
@@ -226,28 +285,23 @@ def _meanings() -> str:
         "extra ms": "latency to the server that is best for the worst off, less that to one's own best",
         "overtaken": "tickets that were left waiting in a wave although one that came later had a place in which they "
         "would have fitted as well",
+        "starved": "tickets that were overtaken and then gave up or expired",
+        "rating error": "how far ratings are from true skill, on average, of those who played, before and after; of "
+        "newcomers, by the number of matches they have had",
     }
     lines = "".join(f"<tr><td>{escape(name)}</td><td>{escape(words)}</td></tr>" for name, words in said.items())
     return f"<h2>What the words mean</h2><table>{lines}</table>"
 
 
 def _again(found: Comparison, command: str) -> str:
-    plain = tomli_w.dumps(_without_none(msgspec.to_builtins(found.population)))
-    rules = tomli_w.dumps({"queues": {row.name: _without_none(row.queue) for row in found.rows}})
+    plain = tomli_w.dumps(without_none(msgspec.to_builtins(found.population)))
+    rules = tomli_w.dumps({"queues": {row.name: without_none(row.queue) for row in found.rows}})
     return (
         f"<h2>Run it again</h2><pre>{escape(command)}</pre>"
         f"<p>Seeds 1 to {found.seeds}. The same program gives the same numbers.</p>"
         f"<details><summary>The population</summary><pre>{escape(plain)}</pre></details>"
         f"<details><summary>The queues</summary><pre>{escape(rules)}</pre></details>"
     )
-
-
-def _without_none(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _without_none(inner) for key, inner in value.items() if inner is not None}
-    if isinstance(value, list | tuple):
-        return [_without_none(inner) for inner in value]
-    return value
 
 
 def _or(value: float | None, instead: float) -> float:

@@ -57,6 +57,8 @@ class Tuned(msgspec.Struct, frozen=True):
     hours: float
     seeds: list[int]
     held_out: list[int]
+    tried: list[Tried]
+    """All of it, in order."""
     front: list[Tried]
     chosen: Tried
     met: bool
@@ -128,6 +130,7 @@ def tune(
         hours=hours,
         seeds=list(range(1, seeds + 1)),
         held_out=fresh,
+        tried=tried,
         front=_front(tried),
         chosen=chosen,
         met=chosen.short == 0,

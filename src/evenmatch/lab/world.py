@@ -116,6 +116,7 @@ class World:
                 progress(now_ms / self.until_ms)
         progress(1.0)
         self.log.ended_skill_error = self._skill_error()
+        self.log.ended_mu, self.log.ended_games = self.ratings.mu, self.games
         self.log.state_hash = self.wire.finished()
         return self.log
 

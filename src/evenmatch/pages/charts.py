@@ -31,6 +31,7 @@ svg.chart .s0 { stroke: var(--s0); } svg.chart .f0 { fill: var(--s0); }
 svg.chart .s1 { stroke: var(--s1); } svg.chart .f1 { fill: var(--s1); }
 svg.chart .s2 { stroke: var(--s2); } svg.chart .f2 { fill: var(--s2); }
 svg.chart .s3 { stroke: var(--s3); } svg.chart .f3 { fill: var(--s3); }
+@media (max-width: 36rem) { figure { overflow-x: auto; } svg.chart { min-width: 34rem; } }
 svg.chart rect.f0:hover, svg.chart rect.f1:hover, svg.chart rect.f2:hover { opacity: .75; }
 """
 
