@@ -6,13 +6,14 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from evenmatch.errors import ConfigError, LabError
-from evenmatch.lab import population
+from evenmatch.lab import pool, population
 from evenmatch.lab.comparing import compare
 from evenmatch.lab.comparison import Comparison, Row
 from evenmatch.lab.intervals import Interval, flattened, over
@@ -63,6 +64,39 @@ def test_a_matcher_that_cannot_play_is_listed_and_never_dropped() -> None:
     assert "ladder" in html(found, "evenmatch lab compare")
 
 
+def test_where_none_can_play_there_is_nothing_to_compare() -> None:
+    with pytest.raises(LabError, match=r"none can play team5-small: ladder: .*2x1"):
+        compare("team5-small", matchers=["ladder"], hours=0.1, seeds=1, workers=1)
+
+
+def test_parameters_that_a_matcher_does_not_take_are_a_mistake_and_no_reason_not_to_play() -> None:
+    given = crowd()
+    wrong = msgspec.structs.replace(given, matchers={"buckets": population.Fit(parameters={"bucket": -4})})
+    with pytest.raises(LabError, match=r"matchers.buckets.parameters cannot be used: .*bucket"):
+        compare(wrong, matchers=["buckets"], hours=0.1, seeds=1, workers=1)
+
+
+def test_a_queue_whose_servers_are_elsewhere_cannot_play(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text(
+        '[queues.far]\nvenue = { regions = ["mars"] }\n[queues.near]\nvenue = { regions = ["eu", "mars"] }\n'
+    )
+    found = compare("duel-small", queues=[file], hours=0.1, seeds=1, workers=1)
+    assert [(one.name, one.why) for one in found.not_played] == [
+        ("far", "its matches are played in mars, and the players are in eu")
+    ]
+    assert found.rows[0].name == "near"
+
+
+def test_a_process_that_is_killed_is_no_riddle(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def killed(*_: object) -> None:
+        raise BrokenProcessPool
+
+    monkeypatch.setattr(pool, "_in_processes", killed)
+    with pytest.raises(LabError, match="a process was killed, perhaps for want of memory: 0 of 2 runs are kept"):
+        compare("duel-small", matchers=["lom"], hours=0.1, seeds=2, workers=2, keep=tmp_path)
+
+
 def test_queues_of_a_file_are_compared_too(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text("[queues.slow]\nwave = { every_s = 20 }\n[queues.lobby]\nformat = { teams = 1, size = 4 }\n")
@@ -79,6 +113,7 @@ def test_queues_of_a_file_are_compared_too(tmp_path: Path) -> None:
         ("named twice", {"matchers": ["lom", "lom"]}),
         ("not both", {"matchers": ["lom"], "queues": ["x.toml"]}),
         ("nothing to compare", {"matchers": []}),
+        ("nan hours cannot be run", {"hours": float("nan")}),
         ("hours cannot be run", {"hours": 0.0}),
         ("seeds cannot be run", {"seeds": 0}),
         ("is no population", {"population": "duel-smal"}),
@@ -104,6 +139,10 @@ def test_nobody_comes() -> None:
         ('title = "x"\n[skill]\nkind = "csv"', "kind csv needs file and column"),
         ('title = "x"\n[arrivals]\nsessions_a_day = 0', "nobody would ever come"),
         ('title = "x"\n[arrivals]\ncurve = [1.0]', "use 24 weights"),
+        ('title = "x"\n[arrivals]\nsessions_a_day = 1e12', "1e+12 is too many"),
+        ('title = "x"\n[arrivals]\nbursts = [{ at_h = 1, times = nan }]', "arrivals.bursts.times: nan is out of range"),
+        ('title = "x"\n[regions]\nshares = { eu = nan }', "regions.shares.eu: nan is out of range"),
+        ('title = "x"\n[regions.far_ms.eu]\nus = -5', "regions.far_ms.eu.us: -5 is out of range"),
         ('title = "x"\n[parties]\n2 = 1.0', "'2' cannot be seated"),
         ('title = "x"\n[parties]\n1 = 0.5', "add up to 0.5"),
         ('title = "x"\n[sessions]\nagmes = 3', "unknown field `agmes`"),

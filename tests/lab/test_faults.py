@@ -1,9 +1,13 @@
 """Faults: commands lost, late or doubled and engines that crash break no invariant; and if one broke, it would show."""
 
+import shlex
+
 import msgspec
 import numpy as np
 import pytest
 
+from evenmatch.cli import app
+from evenmatch.core.engine import Engine, Step
 from evenmatch.domain import commands as cmd
 from evenmatch.domain import events as ev
 from evenmatch.errors import LabError
@@ -97,6 +101,35 @@ def test_an_event_against_the_rules_is_noticed() -> None:
         wire._commit((gone,), 1)
 
 
+def test_a_bug_in_the_engine_is_found_and_the_printed_command_finds_it_again(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain = Engine.step
+
+    def forgetful(self: Engine, command: cmd.Command, now_ms: int) -> Step:
+        """An engine that does not know a join again."""
+        if isinstance(command, cmd.JoinMany):
+            requests = tuple(msgspec.structs.replace(request, key=0) for request in command.requests)
+            command = msgspec.structs.replace(command, requests=requests)
+        return plain(self, command, now_ms)
+
+    def told(arguments: list[str]) -> str:
+        monkeypatch.setattr("sys.argv", ["evenmatch", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            app(arguments, result_action="return_value")
+        assert ended.value.code == 1
+        return capsys.readouterr().err
+
+    monkeypatch.setattr(Engine, "step", forgetful)
+    first = told(["lab", "faults", "--hours", "0.2", "--seeds=3", "--seed", "2", "--double", "0.02", "--delay=0"])
+    found, again = first.strip().splitlines()[-2:]
+    assert "seed 3: a join that came twice was answered with another ticket" in found, "seed 2 passes by luck"
+    printed = shlex.split(again.removeprefix("run it again: "))
+    assert printed[0] == "evenmatch"
+    assert printed[-2:] == ["--seed", "3"]
+    assert found in told(printed[1:])
+
+
 def test_a_share_that_is_none_is_refused() -> None:
     with pytest.raises(LabError, match="lose = 2 is no share"):
         Rates(lose=2.0)
@@ -105,7 +138,7 @@ def test_a_share_that_is_none_is_refused() -> None:
 def test_the_command_tells_what_went_wrong_on_purpose_and_how_to_run_a_seed_again(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from evenmatch.cli import app, lab_faults
+    from evenmatch.cli import lab_faults
 
     arguments = ["lab", "faults", "--hours", "0.2", "--seeds", "2", "--json"]
     monkeypatch.setattr("sys.argv", ["evenmatch", *arguments])

@@ -1,10 +1,12 @@
 """Tuning: targets that can be read, spaces that every matcher can use, one answer a seed, and honesty about both."""
 
+from pathlib import Path
+
 import msgspec
 import pytest
 
 from evenmatch.errors import LabError
-from evenmatch.lab import population
+from evenmatch.lab import population, tune_report
 from evenmatch.lab.queues import NotApplicable, for_matcher
 from evenmatch.lab.spaces import SPACES, knobs, parameters
 from evenmatch.lab.targets import of_words
@@ -66,6 +68,31 @@ def test_one_search_is_one_answer_and_says_if_it_holds() -> None:
     assert first.held_out == [2]
     waits = [one.wait_s for one in first.front]
     assert waits == sorted(waits, key=lambda wait: wait or 0.0)
+
+
+def test_the_page_tells_what_was_chosen_and_draws_all_that_was_tried(tmp_path: Path) -> None:
+    found = tune("buckets", ["p90 wait 200 s"], **SMALL)  # type: ignore[arg-type]
+    assert len(found.tried) == found.trials
+    assert found.chosen in found.tried
+    tune_report.write(tmp_path / "t.html", found, "evenmatch lab tune --matcher buckets")
+    page = (tmp_path / "t.html").read_text()
+    for words in (
+        "tuned for p90 wait 200 s",
+        "on traffic that the search never saw",
+        "<svg",
+        "wait, s (90 %)",
+        "evenmatch lab tune --matcher buckets",
+        "sessions_a_day",
+        "growth_s",
+    ):
+        assert words in page
+    assert "<script" not in page
+    missed = msgspec.structs.replace(
+        found, chosen=msgspec.structs.replace(found.chosen, short=1.0), tried=[], front=[], met=False, holds=False
+    )
+    told = tune_report.html(missed, "x")
+    assert "No setting met the target" in told
+    assert "does not hold" in told
 
 
 def test_a_target_that_nothing_meets_is_missed_and_said() -> None:

@@ -17,6 +17,9 @@ from evenmatch.errors import LabError
 from evenmatch.lab import files
 from evenmatch.lab.calibrate import WAYS, Cinder, Tiers, Windows, cinder_of, lobbies_of, tiers_of, windows_of
 
+UNEQUAL = 3
+"""Tiers of which one is so many times as large as another deserve a word."""
+
 
 def calibrate(
     *,
@@ -79,9 +82,9 @@ def calibrate(
         _show_tiers(console, cut)
     if fair is not None:
         console.print(
-            f"cinder: {fair.lobbies} lobbies of {fair.size} ({fair.skipped} of another size left out), {fair.pairs} "
-            f"pairs; the best {accept:.0%} score {fair.parameters['sanction_max']} or less, and {fair.accepted:.1%} of "
-            "all overlap enough, too"
+            f"cinder: {fair.lobbies:,} lobbies of {fair.size} ({fair.skipped} of another size left out), "
+            f"{fair.pairs:,} pairs; scores are whole numbers, and with {fair.parameters['sanction_max']} or less at "
+            f"least the best {accept:.0%} are accepted: {fair.accepted:.1%} score that and overlap enough"
         )
     if wide is not None:
         console.print(
@@ -94,15 +97,19 @@ def calibrate(
 
 def _show_tiers(console: Console, found: Tiers) -> None:
     console.print(f"{found.players:,} ratings")
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for title in ("", "boundaries", "in each tier", "unequal", "moved"):
         table.add_column(title, no_wrap=True)
     for name, one in {**found.ways, "the document": found.document}.items():
-        unequal = "one is empty" if one.largest_to_smallest is None else f"{one.largest_to_smallest:.2f}"
+        unequal = "empty" if one.largest_to_smallest is None else f"{one.largest_to_smallest:.2f}"
         cuts = " ".join(f"{cut:.0f}" for cut in one.boundaries)
         table.add_row(Text(name), cuts, " ".join(f"{share:.0%}" for share in one.shares), unequal, f"{one.moved:.0%}")
     console.print(table)
-    console.print("unequal: the largest tier to the smallest; moved: players in another tier than the document's\n")
+    console.print("unequal: the largest tier to the smallest; moved: players in another tier than the document's")
+    if found.document.largest_to_smallest is None or found.document.largest_to_smallest > UNEQUAL:
+        most = max(found.document.shares)
+        console.print(f"the document's boundaries would put {most:.0%} of these players into one tier")
+    console.print()
 
 
 def _fragment(cut: Tiers | None, way: str, fair: Cinder | None, wide: Windows | None) -> str:

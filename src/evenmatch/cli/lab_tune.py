@@ -115,10 +115,8 @@ def _show(found: Tuned) -> None:
         console.print("chosen:")
     console.print(Text("  " + "  ".join(_cells(found.chosen))))
     console.print(f"on {len(found.held_out)} seeds that the search never saw:")
-    for name, mean in found.checked.items():
-        shown = "-" if mean.mean is None else f"{mean.mean:.4g}"
-        around = "" if mean.low is None or mean.high is None else f"  ({mean.low:.4g} to {mean.high:.4g})"
-        console.print(Text(f"  {name:<24} {shown}{around}"))
+    for name, one in found.checked.items():
+        console.print(Text(f"  {tune_report.NAMES.get(name, name):<24}  {tune_report.shown(name, one)}"))
     console.print("The target holds there." if found.holds else Text("It does not hold there.", style="yellow"))
     console.print("\nFor queues.toml:\n")
     print(found.toml, end="")

@@ -78,7 +78,7 @@ def replay(
     if json:
         sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
     else:
-        _show(found)
+        _show(found, replay_report.lasted(past))
 
 
 def _prove(path: Path, json: bool) -> None:
@@ -121,9 +121,9 @@ def _further(past: pasts.Past, whole: bool, now: Summary) -> list[str]:
     return found
 
 
-def _show(found: dict[str, Any]) -> None:
+def _show(found: dict[str, Any], lasted: str) -> None:
     console = Console(highlight=False)
-    console.print(f"{found['queue']}, {found['hours']:g} hours")
+    console.print(f"{found['queue']}, {lasted}")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("")
     then, now = found["journal"], found["what_if"]

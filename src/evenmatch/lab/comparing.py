@@ -22,11 +22,11 @@ from .pool import Stopped, run_all
 from .population import Population
 from .queues import NotApplicable, for_matcher, settled
 from .runs import Case, Found
+from .traffic import require_hours
 
 __all__ = ["Stopped", "compare"]
 
 SEEDS_MOST: Final = 1_000
-HOURS_MOST: Final = 24.0 * 28
 _NOT_COMPARED: Final = ("by", "histograms")
 
 Progress = Callable[[list[float]], None]
@@ -55,8 +55,7 @@ def compare(
         given, folder, called = population, Path(), population.title
     else:
         (given, folder), called = populations.load(population), population
-    if not 0 < hours <= HOURS_MOST:
-        raise LabError(f"{hours:g} hours cannot be run: use more than 0 and at most {HOURS_MOST:g}")
+    require_hours(hours)
     if not 1 <= seeds <= SEEDS_MOST:
         raise LabError(f"{seeds} seeds cannot be run: use 1 to {SEEDS_MOST}")
     if matchers is not None and queues is not None:

@@ -18,7 +18,7 @@ from .log import End, Log
 from .people import People
 from .population import Population
 
-__all__ = ["FAIR", "measured", "timing"]
+__all__ = ["FAIR", "histogram", "measured", "quantiles", "timing", "within"]
 
 FAIR: Final = 0.55
 """A match is fair when the favourite wins at most this often: odds of 45 to 55 %."""
@@ -105,6 +105,13 @@ def histogram(values: Array, low: float = 0.0, high: float | None = None) -> dic
         high = float(np.quantile(values, 0.99)) or 1.0
     counts, edges = np.histogram(values, _CLASSES, (low, high))
     return {"edges": [_round(edge) for edge in edges.tolist()], "counts": counts.tolist()}
+
+
+def within(told: dict[str, list[float]], most: float = 99.0) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Of a histogram that has `most` % of all: values, and the share of all, in %, that is no larger."""
+    total = sum(told["counts"])
+    shares = np.cumsum([0.0, *told["counts"]]) * (most / total) if total else np.empty(0)
+    return (tuple(told["edges"]), tuple(shares.tolist())) if total else ((), ())
 
 
 def _odds(favourite: Array) -> dict[str, float | None]:

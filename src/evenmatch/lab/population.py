@@ -265,7 +265,7 @@ def _numbers(value: Any, where: str = "") -> Iterator[tuple[str, float]]:
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from _numbers(inner, f"{where}.{key}" if where else key)
-    elif isinstance(value, list):
+    elif isinstance(value, list | tuple):
         for inner in value:
             yield from _numbers(inner, where)
     elif isinstance(value, float):

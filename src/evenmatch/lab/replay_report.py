@@ -12,10 +12,13 @@ from evenmatch.domain.queue import QueueSpec
 from evenmatch.pages import page
 from evenmatch.pages.charts import Chart, Series, number
 
+from .measures import within
 from .past import Past
 from .replay import Summary
 
-__all__ = ["ROWS", "html", "write"]
+__all__ = ["ROWS", "html", "lasted", "write"]
+
+_HOUR_MIN: Final = 90
 
 
 def _value(form: str, *names: str) -> Callable[[dict[str, Any]], str]:
@@ -60,19 +63,30 @@ def html(past: Past, spec: QueueSpec, then: Summary, now: Summary, limits: list[
         for name, pick in ROWS.items()
     )
     was, other = past.spec.matcher.name, spec.matcher.name
-    hours = (past.last_ms - past.first_ms) / 3_600_000
     body = (
         f"<header><h1>What if {escape(other)} had matched {escape(past.spec.name)}?</h1>"
-        f'<p class="lead">{number(len(past.wishes))} tickets of {hours:.1f} hours, as the journal has them, matched '
+        f'<p class="lead">{number(len(past.wishes))} tickets of {lasted(past)}, as the journal has them, matched '
         f"again by {escape(other)} instead of {escape(was)}.</p>{_words(then, now, was, other)}</header>"
         f'<table><tr><th></th><th class="number">{escape(was)}, as it was</th>'
         f'<th class="number">{escape(other)}, what if</th></tr>{rows}</table>'
         f"{''.join(page.figure(chart) for chart in _charts(then, now, was, other))}"
         f"<h2>How far to trust it</h2><ul>{''.join(f'<li>{escape(limit)}</li>' for limit in limits)}</ul>"
         f"<h2>Run it again</h2><pre>{escape(command)}</pre>"
-        f"<details><summary>The other rules</summary><pre>{escape(config.to_toml([spec]))}</pre></details>"
+        f"<details><summary>The journal's rules</summary><pre>{escape(_rules(past.spec))}</pre></details>"
+        f"<details><summary>The other rules</summary><pre>{escape(_rules(spec))}</pre></details>"
     )
     return page.page(f"What if {other}", body, "pre { overflow-x: auto; } summary { cursor: pointer; }")
+
+
+def lasted(past: Past) -> str:
+    """How long the journal's players were there, in words."""
+    minutes = (past.last_ms - past.first_ms) / 60_000
+    return f"{minutes:.1f} minutes" if minutes < _HOUR_MIN else f"{minutes / 60:.1f} hours"
+
+
+def _rules(spec: QueueSpec) -> str:
+    """A queue's rules, without the address of its game servers."""
+    return config.to_toml([msgspec.structs.replace(spec, allocate=None)])
 
 
 def _words(then: Summary, now: Summary, was: str, other: str) -> str:
@@ -83,20 +97,30 @@ def _words(then: Summary, now: Summary, was: str, other: str) -> str:
     return (
         f"<p>Half of the players would have waited {wait}: {now.wait_s['p50']:.0f} s with {escape(other)}, "
         f"{then.wait_s['p50']:.0f} s with {escape(was)}. And {fair} of the matches would have been fair: "
-        f"{now.fair_share:.0%} instead of {then.fair_share:.0%}.</p>"
+        f"{now.fair_share:.0%} instead of {then.fair_share:.0%}.</p>{_left(now, then)}"
+    )
+
+
+def _left(now: Summary, then: Summary) -> str:
+    if now.waiting <= then.waiting:
+        return ""
+    return (
+        f"<p>When the journal ends, {now.waiting:,} tickets would still be waiting, and not {then.waiting:,}: "
+        "the numbers are those of the others.</p>"
     )
 
 
 def _charts(then: Summary, now: Summary, was: str, other: str) -> list[Chart]:
     found = []
-    for key, title, label in (("waits", "Waits of those matched", "wait, s"), ("gaps", "Rating gaps", "gap, points")):
+    for key, title, label, caption in (
+        ("waits", "Waits of those matched", "wait, s", "The share of those matched who waited no longer"),
+        ("gaps", "Rating gaps", "gap, points", "The share of the matches with no larger gap between the teams' means"),
+    ):
         series = []
         for name, told in ((was, getattr(then, key)), (f"{other}, if", getattr(now, key))):
-            total = sum(told["counts"])
-            if total:
-                middles = [(a + b) / 2 for a, b in zip(told["edges"], told["edges"][1:], strict=False)]
-                series.append(Series(name, tuple(middles), tuple(100 * count / total for count in told["counts"])))
+            x, y = within(told)
+            if x:
+                series.append(Series(name, x, y))
         if series:
-            caption = "The share of all in each of twenty classes, up to the 99th percentile."
-            found.append(Chart(key, title, caption, "steps", label, "share, %", tuple(series)))
+            found.append(Chart(key, title, f"{caption}, up to 99 %.", "steps", label, "share, %", tuple(series)))
     return found

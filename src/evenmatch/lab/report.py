@@ -12,6 +12,7 @@ from evenmatch.pages import page
 from evenmatch.pages.charts import Chart, Series, number
 
 from .comparison import COLUMNS, QUALITY, WAIT, Comparison, Row
+from .measures import within
 from .plain import without_none
 
 __all__ = ["html", "write"]
@@ -53,7 +54,7 @@ td.front { color: var(--good); font-weight: 600; } pre { overflow-x: auto; backg
   border-radius: 10px; font-size: .8rem; } details { margin: 1rem 0; } summary { cursor: pointer; font-weight: 600; }
 td.front, td:first-child { white-space: nowrap; } table.narrow { width: auto; }
 .scroll td:first-child { position: sticky; left: 0; background: var(--page); }
-td .range { white-space: nowrap; color: var(--soft); font-size: .78rem; display: block; }
+td .range { white-space: nowrap; color: var(--soft); font-size: .72rem; display: block; }
 """
 
 
@@ -65,8 +66,9 @@ def write(path: Path, found: Comparison, command: str) -> None:
 def html(found: Comparison, command: str) -> str:
     """The whole page."""
     many = "one seed" if found.seeds == 1 else f"{found.seeds} seeds"
+    name = Path(found.called).stem if found.called.endswith(".toml") else found.called
     body = (
-        f"<header><h1>Matchers on {escape(found.called)}</h1>"
+        f"<header><h1>Matchers on {escape(name)}</h1>"
         f'<p class="lead">{escape(found.population.title)}: {number(found.hours)} hours of it, {many}, the same '
         f"traffic for all.</p>{_words(found)}</header>"
         f"{''.join(page.figure(chart) for chart in _front(found))}"
@@ -78,7 +80,7 @@ def html(found: Comparison, command: str) -> str:
         f"<h2>More of it</h2>{_table(found, _MORE)}{_spent(found)}"
         f"{_meanings()}{_again(found, command)}"
     )
-    return page.page(f"Matchers on {found.called}", body, _STYLE)
+    return page.page(f"Matchers on {name}", body, _STYLE)
 
 
 def _words(found: Comparison) -> str:
@@ -124,7 +126,7 @@ def _front(found: Comparison) -> list[Chart]:
         return []
     front = [point for point in known if point[0] in found.front]
     others = [point for point in known if point[0] not in found.front]
-    series = [_named("on the front", front)] + ([_named("beaten in both", others)] if others else [])
+    series = [_named("on the front", front)] + ([_named("beaten", others)] if others else [])
     missing = [name for name, wait, _ in points if wait is None]
     more = f" Not shown, for fewer than nine in ten were matched: {', '.join(missing)}." if missing else ""
     return [
@@ -168,7 +170,8 @@ def _cell(row: Row, name: str, form: str) -> str:
     if one.low is None or one.high is None:
         return shown
     low, high = max(0.0, one.low), min(one.high, 1.0 if form.endswith("%}") else one.high)
-    return f'{shown}<span class="range">{escape(form.format(low))} to {escape(form.format(high))}</span>'
+    ends = "–".join(form.format(end).rstrip("%") for end in (low, high))
+    return f'{shown}<span class="range">{ends}</span>'
 
 
 def _spent(found: Comparison) -> str:
@@ -249,24 +252,22 @@ def _over(row: Row, part: str, place: int, pick: Callable[[dict[str, Any]], floa
 
 def _spreads(found: Comparison) -> list[Chart]:
     charts = []
-    for measure, title, label in (
-        ("true_odds", "How often favourites win", "the favourite wins, %"),
-        ("wait_s", "Waits of those matched", "wait, s"),
+    for measure, title, label, caption, unit in (
+        ("true_odds", "How often favourites win", "the favourite wins, %", "of the matches are no less even", 100.0),
+        ("wait_s", "Waits of those matched", "wait, s", "of those matched waited no longer", 1.0),
+        ("gap", "Rating gaps", "gap, points", "of the matches have no larger gap, as the matcher sees it", 1.0),
     ):
         series = []
         for row in _chosen(found):
-            told = row.runs[0]["histograms"][measure]
-            total = sum(told["counts"])
-            if total:
-                scale = 100.0 if measure == "true_odds" else 1.0
-                middles = [scale * (a + b) / 2 for a, b in zip(told["edges"], told["edges"][1:], strict=False)]
-                series.append(Series(row.name, tuple(middles), tuple(100 * count / total for count in told["counts"])))
+            x, y = within(row.runs[0]["histograms"][measure], 100.0 if measure == "true_odds" else 99.0)
+            if x:
+                series.append(Series(row.name, tuple(unit * value for value in x), y))
         if series:
             charts.append(
                 Chart(
                     name=f"spread-{measure}",
                     title=title,
-                    caption="The share of all, of seed 1, in each of twenty classes.",
+                    caption=f"Of seed 1: so many {caption}.",
                     kind="steps",
                     x_label=label,
                     y_label="share, %",

@@ -18,12 +18,13 @@ from evenmatch.numerics.seeds import generator
 from . import files
 from .population import HOURS, Population
 
-__all__ = ["Traffic", "crowd", "draw"]
+__all__ = ["Traffic", "crowd", "draw", "require_hours"]
 
 MINUTE_MS: Final = 60_000
 _ARRIVALS, _PARTIES = 10, 11
 COMINGS_A_DAY: Final = 2.0
 """How often a player sits down on a day: an assumption."""
+HOURS_MOST: Final = 24.0 * 28
 
 
 class Traffic(msgspec.Struct, frozen=True, eq=False):
@@ -48,8 +49,15 @@ def crowd(population: Population) -> int:
     )
 
 
+def require_hours(hours: float) -> None:
+    """LabError, if nobody could live through so many."""
+    if not 0 < hours <= HOURS_MOST:
+        raise LabError(f"{hours:g} hours cannot be run: use more than 0 and at most {HOURS_MOST:g}")
+
+
 def draw(population: Population, folder: Path, seed: int, hours: float) -> Traffic:
     """The sessions of so many hours."""
+    require_hours(hours)
     chance = generator(seed, _ARRIVALS)
     minutes = int(np.ceil(hours * 60))
     counts = chance.poisson(_rates(population, folder, minutes))

@@ -91,8 +91,9 @@ def tune(
     wanted = of_words(targets)
     if matcher not in registry.MATCHERS:
         raise LabError(f"there is no matcher {matcher!r}: use {', '.join(registry.names())}")
-    if trials < 1 or seeds < 1 or held_out < 1 or hours <= 0:
-        raise LabError("trials, seeds, held-out seeds and hours must be 1 or more (hours: more than 0)")
+    if trials < 1 or seeds < 1 or held_out < 1:
+        raise LabError("trials, seeds and held-out seeds must be 1 or more")
+    traffic.require_hours(hours)
     given, folder = populations.load(population)
     make = _Maker(matcher, given, folder)
     make(dict.fromkeys(knobs(matcher), 10.0))  # a matcher that cannot play says so before anything is run

@@ -17,13 +17,20 @@ from .plain import without_none
 from .spaces import knobs
 from .tune import Tried, Tuned
 
-__all__ = ["html", "write"]
+__all__ = ["NAMES", "html", "shown", "write"]
 
 _STYLE: Final = """
 tr.chosen td { color: var(--good); font-weight: 600; } pre { overflow-x: auto; background: var(--card); padding: 1rem;
   border-radius: 10px; font-size: .8rem; } details { margin: 1rem 0; } summary { cursor: pointer; font-weight: 600; }
 """
-_NAMES: Final = {WAIT: "wait, nine in ten within", QUALITY: "fair, 45 to 55 %", "never_matched": "never matched"}
+NAMES: Final = {
+    "wait_to_match_s.p50": "wait, half within",
+    WAIT: "wait, nine in ten within",
+    "wait_to_match_s.p99": "wait, 99 % within",
+    QUALITY: "fair, 45 to 55 %",
+    "never_matched": "never matched",
+}
+"""What is measured, in words."""
 
 
 def write(path: Path, found: Tuned, command: str) -> None:
@@ -62,6 +69,11 @@ def _words(found: Tuned) -> str:
         f"{holds} on traffic that the search never saw: {_seconds(wait.mean)}, and {_percent(fair.mean)} of the "
         "matches are fair."
     )
+    if chosen.fair_share is not None and fair.high is not None and chosen.fair_share > fair.high:
+        said.append(
+            f"The search saw {_percent(chosen.fair_share)} fair matches with it, which was luck in part: more hours or "
+            "seeds make a search less a matter of luck."
+        )
     return "".join(f"<p>{sentence}</p>" for sentence in said)
 
 
@@ -130,7 +142,7 @@ def _checked(found: Tuned) -> str:
         target = wanted.get(name)
         asked = "" if target is None else ("met" if target.short(one.mean) == 0 else "missed") + f": {target.words}"
         lines.append(
-            f"<tr><td>{escape(_NAMES.get(name, name))}</td><td>{escape(_range(name, one))}</td>"
+            f"<tr><td>{escape(NAMES.get(name, name))}</td><td>{escape(shown(name, one))}</td>"
             f"<td>{escape(asked)}</td></tr>"
         )
     seeds = f"{found.held_out[0]} to {found.held_out[-1]}" if len(found.held_out) > 1 else str(found.held_out[0])
@@ -138,7 +150,8 @@ def _checked(found: Tuned) -> str:
     return f"<table>{head}{''.join(lines)}</table>"
 
 
-def _range(name: str, one: Interval) -> str:
+def shown(name: str, one: Interval) -> str:
+    """A measure with its unit and its interval."""
     form = _seconds if name.startswith("wait") else _percent
     if one.mean is None:
         return "-"

@@ -215,7 +215,7 @@ def _point(place: int, x: float, y: float, told: str = "") -> str:
 def _points(chart: Chart, frame: _Frame) -> list[str]:
     """Points with their names; names that would cover each other are moved apart, those at the edge stand before."""
     parts, placed = [], []
-    for place, series in enumerate(chart.series):
+    for place, series in reversed(list(enumerate(chart.series))):  # the first lies on top
         for at, value, name in zip(series.x, series.y, series.names, strict=True):
             x, y = frame.x(at), frame.y(value)
             parts.append(_point(place, x, y, f"<title>{escape(name)}: {number(at)}, {number(value)}</title>"))
