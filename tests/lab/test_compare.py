@@ -6,7 +6,9 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from concurrent.futures.process import BrokenProcessPool
+from importlib import resources
 from pathlib import Path
 
 import msgspec
@@ -59,9 +61,20 @@ def test_processes_find_what_one_finds(tmp_path: Path) -> None:
 def test_a_matcher_that_cannot_play_is_listed_and_never_dropped() -> None:
     found = compare("team5-small", matchers=["ladder", "first_come"], hours=0.1, seeds=1, workers=1)
     assert [one.name for one in found.not_played] == ["ladder"]
-    assert "2x1" in found.not_played[0].why
+    assert found.not_played[0].why == "plays 2x1 (one against one), not 2x5"
     assert "not applicable" in str(found)
     assert "ladder" in html(found, "evenmatch lab compare")
+
+
+def test_who_is_turned_away_at_the_door_is_told() -> None:
+    found = compare("team5-small", matchers=["buckets", "first_come"], hours=0.2, seeds=1, workers=1)
+    buckets, first_come = found.rows
+    share, reasons = buckets.turned_away
+    assert share > 0.5
+    assert reasons == ["party_unsupported"]
+    assert first_come.turned_away == (0.0, [])
+    page = html(found, "evenmatch lab compare")
+    assert f"buckets: {share:.1%} (party_unsupported)" in page
 
 
 def test_where_none_can_play_there_is_nothing_to_compare() -> None:
@@ -93,7 +106,7 @@ def test_a_process_that_is_killed_is_no_riddle(monkeypatch: pytest.MonkeyPatch, 
         raise BrokenProcessPool
 
     monkeypatch.setattr(pool, "_in_processes", killed)
-    with pytest.raises(LabError, match="a process was killed, perhaps for want of memory: 0 of 2 runs are kept"):
+    with pytest.raises(LabError, match=r"a process ended before its run did \(0 of 2 runs are done\)"):
         compare("duel-small", matchers=["lom"], hours=0.1, seeds=2, workers=2, keep=tmp_path)
 
 
@@ -164,6 +177,12 @@ def test_every_preset_can_be_read_and_says_where_its_numbers_come_from(name: str
     given, _ = population.load(name)
     assert given.sources
     assert all("assumption" in words or "source" in words for words in given.sources.values())
+    text = resources.files("evenmatch.lab").joinpath("presets", f"{name}.toml").read_text("utf-8")
+    stated = tomllib.loads(text)
+    assert {"game", "skill", "arrivals", "sessions", "parties", "regions", "sides", "profile", "matchers"} <= set(
+        stated
+    )
+    assert {"shares", "near_ms"} <= set(stated["regions"])
 
 
 def test_a_csv_that_cannot_be_used_is_refused_in_words(tmp_path: Path) -> None:
@@ -244,6 +263,7 @@ def test_the_library_compares_too() -> None:
     found = em.lab.compare("duel-small", matchers=["first_come"], hours=0.1, seeds=1, workers=1)
     assert isinstance(found, em.lab.Comparison)
     assert str(found).splitlines()[1].startswith("first_come *")
+    assert "<td><b>first_come</b></td>" in found._repr_html_()
     frame = found.to_pandas()
     assert frame["name"].tolist() == ["first_come"]
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):

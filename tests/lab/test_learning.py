@@ -1,7 +1,11 @@
 """Rating convergence, as it is told: those who play are rated better, newcomers the more matches they have had."""
 
+from pathlib import Path
+
 import numpy as np
 
+from evenmatch import config
+from evenmatch.lab import people
 from evenmatch.lab.measures import measured
 from evenmatch.lab.outcomes import Outcomes
 from evenmatch.lab.queues import for_matcher, settled
@@ -26,18 +30,25 @@ def test_errors_of_ratings_are_those_of_the_world() -> None:
     assert told["newcomers"]["21+"] is None
 
 
+def test_newcomers_begin_at_the_mean_of_all_or_where_the_population_says(tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text("rating\n900\n1000\n1100\n")
+    skill = {"kind": "csv", "file": "r.csv", "column": "rating"}
+    for start, begun in ((None, 1000.0), (800.0, 800.0)):
+        found = people.draw(crowd(skill=skill, ratings={"newcomers": 1.0, "start": start}), tmp_path, 1, 50)
+        assert (found.ratings.mu == begun).all()
+    assert (people.draw(crowd(ratings={"newcomers": 1.0}), tmp_path, 1, 5).ratings.mu == 1500.0).all()
+
+
 def test_latency_beyond_the_best_goes_by_the_regions_in_which_the_queue_has_servers() -> None:
     shares = {"eu": 0.5, "us": 0.5}
     given = crowd(regions={"shares": shares, "far_ms": {"eu": {"us": 90.0}}})
     world, _ = lived(given, "first_come", hours=0.1)
-    people = world.people
-    mixed = np.array([[int(np.flatnonzero(people.region == place)[0]) for place in (0, 1)]])
-    from evenmatch import config
-
+    crowded = world.people
+    mixed = np.array([[int(np.flatnonzero(crowded.region == place)[0]) for place in (0, 1)]])
     (queue,) = config.parse('[queues.x]\nvenue = { regions = ["us"] }', "x")
-    everywhere = Outcomes(given.game, for_matcher(given, "first_come"), people, 1).extra_ms(mixed)
-    only_us = Outcomes(given.game, settled(given, queue), people, 1).extra_ms(mixed)
-    plain = people.latency[mixed[0]]
+    everywhere = Outcomes(given.game, for_matcher(given, "first_come"), crowded, 1).extra_ms(mixed)
+    only_us = Outcomes(given.game, settled(given, queue), crowded, 1).extra_ms(mixed)
+    plain = crowded.latency[mixed[0]]
     best = min(range(2), key=lambda place: plain[:, place].max())
     assert everywhere[0].tolist() == (plain[:, best] - plain.min(axis=1)).tolist()
     assert only_us[0].tolist() == (plain[:, 1] - plain.min(axis=1)).tolist()

@@ -149,6 +149,10 @@ def _show(found: Comparison) -> None:
     console.print("fair: the favourite wins 55 % at most; worst: how often it wins in the least even hundredth;")
     console.print("passed: left waiting though one that came later had a place in which they would have fitted as well")
     console.print("* no other is both quicker (nine in ten, those who gave up counted) and fairer")
+    for row in found.rows:
+        share, reasons = row.turned_away
+        if reasons:
+            console.print(Text(f"{row.name} turned {share:.1%} away at the door: {', '.join(reasons)}", style="yellow"))
     for one in found.not_played:
         console.print(Text(f"{one.name} is not applicable: {one.why}", style="yellow"))
 

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from html import escape
 from pathlib import Path
 from typing import Any, Final
 
@@ -55,6 +56,14 @@ class Row(msgspec.Struct, frozen=True):
         """The mean over seeds."""
         found = self.measures.get(measure)
         return None if found is None else found.mean
+
+    @property
+    def turned_away(self) -> tuple[float, list[str]]:
+        """The share of all that came which was turned away at the door, and for which reasons."""
+        came = sum(run["tickets"] for run in self.runs)
+        refused = [run["turned_away"] for run in self.runs]
+        share = sum(sum(one.values()) for one in refused) / came if came else 0.0
+        return share, sorted({reason for one in refused for reason in one})
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -161,6 +170,17 @@ class Comparison(msgspec.Struct, frozen=True):
         return "\n".join(["  ".join(line) for line in aligned] + words)
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """The short table, for notebooks."""
+        head = "".join(f"<th>{escape(title)}</th>" for title in ("", *(title for title, _ in COLUMNS.values())))
+        front, lines = self.front, []
+        for row in self.rows:
+            name = f"<b>{escape(row.name)}</b>" if row.name in front else escape(row.name)
+            cells = "".join(f"<td>{_shown(row, measure, form)}</td>" for measure, (_, form) in COLUMNS.items())
+            lines.append(f"<tr><td>{name}</td>{cells}</tr>")
+        words = "".join(f"<p>{escape(one.name)}: not applicable: {escape(one.why)}</p>" for one in self.not_played)
+        return f"<table><tr>{head}</tr>{''.join(lines)}</table>{words}"
 
 
 def _shown(row: Row, measure: str, form: str) -> str:

@@ -59,7 +59,7 @@ class People(msgspec.Struct, frozen=True, eq=False):
 def draw(population: Population, folder: Path, seed: int, count: int) -> People:
     """So many players."""
     skill = _skills(population, folder, seed, count)
-    ratings, games = _beliefs(population, seed, skill)
+    ratings, games = _beliefs(population, folder, seed, skill)
     region, latency = _places(population, folder, seed, count)
     return People(
         skill=skill,
@@ -86,10 +86,19 @@ def _skills(population: Population, folder: Path, seed: int, count: int) -> Arra
     return kept
 
 
-def _beliefs(population: Population, seed: int, skill: Array) -> tuple[Ratings, Array]:
-    """Newcomers are where the model starts everybody; others are about where they belong, and surer."""
+def _start(population: Population, folder: Path) -> float:
+    """Where newcomers begin: a game's ratings are centred on its players, whatever a model's own scale is."""
+    given = population.skill
+    if population.ratings.start is not None:
+        return population.ratings.start
+    return float(files.column(folder / given.file, given.column).mean()) if given.kind == "csv" else given.mean
+
+
+def _beliefs(population: Population, folder: Path, seed: int, skill: Array) -> tuple[Ratings, Array]:
+    """Newcomers are where everybody starts; others are about where they belong, and surer."""
     given, chance, count = population.ratings, generator(seed, _BELIEF), len(skill)
-    mu, sigma, volatility = build_model(given.model, given.parameters).newcomer
+    _, sigma, volatility = build_model(given.model, given.parameters).newcomer
+    mu = np.clip(_start(population, folder), -_RATING_ROOM, _RATING_ROOM)
     new = chance.random(count) < given.newcomers
     believed = np.where(new, mu, skill + chance.normal(0.0, 1.0, count) * given.error)
     unsure = np.where(new, sigma, min(sigma, given.error) if sigma else 0.0)

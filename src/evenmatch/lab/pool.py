@@ -68,8 +68,8 @@ def run_all(
             _in_processes(cases, todo, keep, found, shares, progress, min(len(todo), workers or os.cpu_count() or 1))
     except BrokenProcessPool:
         raise LabError(
-            f"a process was killed, perhaps for want of memory: {len(found)} of {len(cases)} runs are kept; try fewer "
-            "--workers, or fewer hours"
+            f"a process ended before its run did ({len(found)} of {len(cases)} runs are done): for want of memory, if "
+            "it was killed: use fewer workers; or because a script calls this outside of `if __name__ == '__main__':`"
         ) from None
     except KeyboardInterrupt:
         raise Stopped(len(found), len(cases), keep) from None

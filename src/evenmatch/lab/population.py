@@ -44,7 +44,9 @@ class Ratings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     error: float = 100.0
     """How far the ratings of those who have played before are off: a standard deviation."""
     newcomers: float = 0.05
-    """The share of players without a result: they start at `mean` of the model."""
+    """The share of players without a result."""
+    start: float | None = None
+    """The rating of those; left out: the mean of everybody's skill"""
     model: str = "weng_lin"
     parameters: dict[str, Any] = {}
 
@@ -208,7 +210,9 @@ def of_text(text: str, source: str) -> Population:
 def _mistake(given: Population) -> str:
     """What is wrong with a population, or nothing."""
     for where, value in _numbers(msgspec.to_builtins(given)):
-        if not math.isfinite(value) or (value < 0 and where != "skill.mean" and ".parameters" not in where):
+        if not math.isfinite(value) or (
+            value < 0 and where not in ("skill.mean", "ratings.start") and ".parameters" not in where
+        ):
             return f"{where}: {value:g} is out of range: use 0 or more"
     skill, arrivals, regions = given.skill, given.arrivals, given.regions
     if skill.kind not in ("normal", "log_normal", "csv"):

@@ -64,7 +64,8 @@ def settled(population: Population, spec: QueueSpec) -> QueueSpec:
     try:
         (found,) = config.parse(config.to_toml([msgspec.structs.replace(spec, ticket=ticket)]), spec.name)
     except ConfigError as error:
-        raise NotApplicable(str(error).partition(": ")[2]) from None
+        why = str(error).partition(": ")[2]
+        raise NotApplicable(why.removeprefix(f"queues.{spec.name}.format: {spec.matcher.name}: ")) from None
     game = population.game.format
     if found.format.seats != game.seats or found.format.teams not in (1, game.teams):
         raise NotApplicable(f"it makes matches of {found.format}, and the game is {game}")

@@ -72,7 +72,7 @@ def html(found: Comparison, command: str) -> str:
         f'<p class="lead">{escape(found.population.title)}: {number(found.hours)} hours of it, {many}, the same '
         f"traffic for all.</p>{_words(found)}</header>"
         f"{''.join(page.figure(chart) for chart in _front(found))}"
-        f"<h2>Side by side</h2>{_table(found, COLUMNS)}{_not_played(found)}"
+        f"<h2>Side by side</h2>{_table(found, COLUMNS)}{_doors(found)}{_not_played(found)}"
         "<h2>Who pays</h2><p>The same measures for parts of the crowd: a good average can hide those at the edge."
         f"{_of(found)}</p>"
         f"{''.join(page.figure(chart) for chart in _parts(found))}"
@@ -189,6 +189,16 @@ def _spent(found: Comparison) -> str:
         '<table class="narrow"><tr><th></th><th class="number">mean ms</th><th class="number">p99 ms</th></tr>'
         f"{''.join(lines)}</table>"
     )
+
+
+def _doors(found: Comparison) -> str:
+    """Who was turned away, and so counts as never matched."""
+    lines = []
+    for row in found.rows:
+        share, reasons = row.turned_away
+        if reasons:
+            lines.append(f"<li>{escape(row.name)}: {share:.1%} ({escape(', '.join(reasons))})</li>")
+    return f"<h3>Turned away at the door</h3><ul>{''.join(lines)}</ul>" if lines else ""
 
 
 def _not_played(found: Comparison) -> str:
