@@ -19,7 +19,9 @@ from evenmatch.lab import pool, population
 from evenmatch.lab.comparing import compare
 from evenmatch.lab.comparison import Comparison, Row
 from evenmatch.lab.intervals import Interval, flattened, over
+from evenmatch.lab.queues import for_matcher
 from evenmatch.lab.report import html
+from evenmatch.lab.runs import Case, program, run
 
 from .small import crowd
 
@@ -99,6 +101,14 @@ def test_a_queue_whose_servers_are_elsewhere_cannot_play(tmp_path: Path) -> None
         ("far", "its matches are played in mars, and the players are in eu")
     ]
     assert found.rows[0].name == "near"
+
+
+def test_a_cluster_with_another_program_is_refused() -> None:
+    given = crowd()
+    case = Case("x", for_matcher(given, "first_come"), given, ".", 1, 0.1)
+    with pytest.raises(LabError, match="another evenmatch than this one"):
+        pool.run_there(case, "another")
+    assert pool.run_there(case, program()).measures == run(case).measures
 
 
 def test_a_process_that_is_killed_is_no_riddle(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import contextlib
 import multiprocessing
 import os
 import signal
+from asyncio import CancelledError
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -18,7 +19,7 @@ import msgspec
 
 from evenmatch.errors import LabError
 
-from .runs import Case, Found, run
+from .runs import Case, Found, program, run
 
 __all__ = ["Stopped", "run_all"]
 
@@ -174,12 +175,28 @@ def _on_cluster(
         places: dict[str, int] = {}
         futures = []
         for place in todo:
-            future = client.submit(run, cases[place], pure=False)
+            future = client.submit(run_there, cases[place], program(), pure=False)
             places[future.key] = place
             futures.append(future)
         for future in as_completed(futures):
             place = places[future.key]
-            found[place] = future.result()
+            try:
+                found[place] = future.result()
+            except LabError:
+                raise
+            except (Exception, CancelledError) as error:
+                why = (str(error).splitlines() or [""])[0]
+                raise LabError(
+                    f"the cluster failed ({len(found)} of {len(cases)} runs are done): {type(error).__name__}: {why} "
+                    "The same evenmatch must be installed on all of it."
+                ) from None
             _keep(keep, cases[place], found[place])
             shares[place] = 1.0
             progress(shares)
+
+
+def run_there(case: Case, wanted: str) -> Found:
+    """On a machine of a cluster: live through a case, if it is with the program that was asked for."""
+    if program() != wanted:
+        raise LabError("a machine of the cluster has another evenmatch than this one: install the same on all of it")
+    return run(case)

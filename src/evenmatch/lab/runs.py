@@ -18,7 +18,7 @@ from .measures import measured, timing
 from .population import Population
 from .world import STEP_MS, World
 
-__all__ = ["Case", "Found", "run"]
+__all__ = ["Case", "Found", "program", "run"]
 
 _ROOMS: Final = ("domain", "core", "matchers", "numerics", "lab")
 
@@ -40,7 +40,7 @@ class Case(msgspec.Struct, frozen=True):
     def digest(self) -> str:
         """The same for the same case under the same program, and for no other."""
         plain = msgspec.json.encode(
-            [self.spec, self.population, self.seed, self.hours, self.step_ms, _files(self), _program()], order="sorted"
+            [self.spec, self.population, self.seed, self.hours, self.step_ms, _files(self), program()], order="sorted"
         )
         return hashlib.blake2b(plain, digest_size=12).hexdigest()
 
@@ -74,7 +74,7 @@ def _files(case: Case) -> list[str]:
 
 
 @cache
-def _program() -> str:
+def program() -> str:
     """The version, and a digest of every file that a run depends on."""
     digest = hashlib.blake2b(__version__.encode(), digest_size=12)
     root = resources.files("evenmatch")
