@@ -157,9 +157,6 @@ def main() -> None:
     except EvenmatchError as error:
         print(f"evenmatch: {error}", file=sys.stderr)
         raise SystemExit(2) from None
-    except KeyboardInterrupt:
-        print("evenmatch: stopped", file=sys.stderr)
-        raise SystemExit(130) from None
     except BrokenPipeError:
         sys.stderr.close()
         raise SystemExit(0) from None
