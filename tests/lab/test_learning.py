@@ -30,6 +30,12 @@ def test_errors_of_ratings_are_those_of_the_world() -> None:
     assert told["newcomers"]["21+"] is None
 
 
+def test_hours_are_told_by_the_clock() -> None:
+    given = crowd(arrivals={"from_h": 22.5})
+    world, log = lived(given, hours=2.2)
+    assert [part["name"] for part in measured(log, world.people, given)["by"]["hour"]] == ["22:30", "23:30", "00:30"]
+
+
 def test_newcomers_begin_at_the_mean_of_all_or_where_the_population_says(tmp_path: Path) -> None:
     (tmp_path / "r.csv").write_text("rating\n900\n1000\n1100\n")
     skill = {"kind": "csv", "file": "r.csv", "column": "rating"}

@@ -16,7 +16,7 @@ from evenmatch.numerics.wait_curve import wait_curve
 
 from .log import End, Log
 from .people import People
-from .population import Population
+from .population import HOURS, Population
 
 __all__ = ["FAIR", "histogram", "measured", "quantiles", "timing", "within"]
 
@@ -175,8 +175,15 @@ def _by(log: Log, people: People, population: Population) -> dict[str, list[dict
         ),
         "party": _parts(log, np.searchsorted(sizes, tickets.column("size")), [str(size) for size in sizes]),
         "region": _parts(log, tickets.column("region"), people.regions),
-        "hour": _parts(log, hour, [str(n) for n in range(int(np.ceil(log.until_ms / 3_600_000)))]),
+        "hour": _parts(log, hour, _clock(population.arrivals.from_h, int(np.ceil(log.until_ms / 3_600_000)))),
     }
+
+
+def _clock(from_h: float, hours: int) -> list[str]:
+    """When each hour of a run begins, by the clock of its people."""
+    begins = [round(60 * (from_h + n)) for n in range(hours)]
+    day = [f"day {minute // 1440 + 1}, " if hours > HOURS else "" for minute in begins]
+    return [f"{when}{minute // 60 % 24:02}:{minute % 60:02}" for when, minute in zip(day, begins, strict=True)]
 
 
 def _parts(log: Log, part: Array, names: Sequence[str]) -> list[dict[str, Any]]:

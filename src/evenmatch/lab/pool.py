@@ -5,6 +5,7 @@ another population, another rule or another version finds nothing there and runs
 """
 
 import contextlib
+import logging
 import multiprocessing
 import os
 import signal
@@ -167,6 +168,8 @@ def _on_cluster(
         from distributed import Client, as_completed  # type: ignore[import-not-found]
     except ImportError:
         raise LabError("a cluster needs Dask: install evenmatch[dask]") from None
+    for name in ("distributed", "tornado.application"):  # what fails is told once, in our words
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         client = Client(address, timeout="10s")
     except (OSError, ValueError) as error:
@@ -188,7 +191,7 @@ def _on_cluster(
                 why = (str(error).splitlines() or [""])[0]
                 raise LabError(
                     f"the cluster failed ({len(found)} of {len(cases)} runs are done): {type(error).__name__}: {why} "
-                    "The same evenmatch must be installed on all of it."
+                    "It must run, with this very evenmatch on all of it; the same command goes on from what is kept."
                 ) from None
             _keep(keep, cases[place], found[place])
             shares[place] = 1.0

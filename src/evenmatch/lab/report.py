@@ -24,7 +24,7 @@ _PARTS: Final = {
     "skill": ("by skill", "skill, from the weakest tenth of the players (1) to the strongest (10)"),
     "party": ("by party size", "players in the party"),
     "region": ("by region", "region"),
-    "hour": ("by hour", "hour of the run"),
+    "hour": ("by hour", "hour that begins at"),
 }
 _TOLD: Final[dict[str, tuple[str, str, str, Callable[[dict[str, Any]], float | None], float]]] = {
     "wait": ("Waits", "wait, s (90 %)", _NINE, lambda part: part["wait_s"]["p90"], 1.0),
@@ -247,7 +247,7 @@ def _part(found: Comparison, part: str, told: str) -> list[Chart]:
             title=f"{title} {by}",
             caption=caption,
             kind="lines" if lines else "bars",
-            x_label=label,
+            x_label="hour of the run" if lines and part == "hour" else label,
             y_label=y_label,
             series=tuple(series),
             categories=() if lines else tuple(names),
