@@ -168,8 +168,9 @@ def _on_cluster(
         from distributed import Client, as_completed  # type: ignore[import-not-found]
     except ImportError:
         raise LabError("a cluster needs Dask: install evenmatch[dask]") from None
-    for name in ("distributed", "tornado.application"):  # what fails is told once, in our words
-        logging.getLogger(name).setLevel(logging.CRITICAL)
+    for name in list(logging.root.manager.loggerDict):
+        if name.startswith(("distributed", "tornado")):  # what fails is told once, in our words
+            logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         client = Client(address, timeout="10s")
     except (OSError, ValueError) as error:
