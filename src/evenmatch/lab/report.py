@@ -66,10 +66,11 @@ def write(path: Path, found: Comparison, command: str) -> None:
 def html(found: Comparison, command: str) -> str:
     """The whole page."""
     many = "one seed" if found.seeds == 1 else f"{found.seeds} seeds"
+    lasts = "one hour" if found.hours == 1 else f"{number(found.hours)} hours"
     name = Path(found.called).stem if found.called.endswith(".toml") else found.called
     body = (
         f"<header><h1>Matchers on {escape(name)}</h1>"
-        f'<p class="lead">{escape(found.population.title)}: {number(found.hours)} {"hour" if found.hours == 1 else "hours"} of it, {many}, the same '
+        f'<p class="lead">{escape(found.population.title)}: {lasts} of it, {many}, the same '
         f"traffic for all.</p>{_words(found)}</header>"
         f"{''.join(page.figure(chart) for chart in _front(found))}"
         f"<h2>Side by side</h2>{_table(found, COLUMNS)}{_doors(found)}{_not_played(found)}"
@@ -108,8 +109,8 @@ def _words(found: Comparison) -> str:
     beaten = [row.name for row in rows if row.name not in found.front and row.mean(WAIT) is not None]
     if beaten:
         said.append(
-            f"For {'each of ' if len(beaten) > 1 else ''}{escape(', '.join(beaten))} something here is no slower and no less fair, and better "
-            "in one of the two."
+            f"For {'each of ' if len(beaten) > 1 else ''}{escape(', '.join(beaten))} something here is no slower and "
+            "no less fair, and better in one of the two."
         )
     few = [row.name for row in rows if row.mean(WAIT) is None]
     if few:
