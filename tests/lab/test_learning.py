@@ -38,7 +38,7 @@ def test_hours_are_told_by_the_clock() -> None:
 
 def test_newcomers_begin_at_the_mean_of_all_or_where_the_population_says(tmp_path: Path) -> None:
     (tmp_path / "r.csv").write_text("rating\n900\n1000\n1100\n")
-    skill = {"kind": "csv", "file": "r.csv", "column": "rating"}
+    skill: dict[str, object] = {"kind": "csv", "file": "r.csv", "column": "rating"}
     for start, begun in ((None, 1000.0), (800.0, 800.0)):
         found = people.draw(crowd(skill=skill, ratings={"newcomers": 1.0, "start": start}), tmp_path, 1, 50)
         assert (found.ratings.mu == begun).all()

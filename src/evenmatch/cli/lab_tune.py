@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from evenmatch.cli.lab import INTERRUPTED, RESULTS
+from evenmatch.errors import EvenmatchError
 from evenmatch.lab import tune_report
 from evenmatch.lab.pool import Stopped
 from evenmatch.lab.tune import Tried, Tuned
@@ -82,6 +83,9 @@ def tune(
                 workers=workers,
                 progress=lambda share: progress.update(task, completed=share),
             )
+        except EvenmatchError:
+            progress.update(task, visible=False)  # what is said next is all there is to say
+            raise
         except Stopped:
             progress.stop()
             told = f"evenmatch: stopped; what is done is kept in {results}. The same command goes on from there."
@@ -115,8 +119,8 @@ def _show(found: Tuned) -> None:
         console.print("chosen:")
     console.print(Text("  " + "  ".join(_cells(found.chosen))))
     console.print(f"on {len(found.held_out)} seeds that the search never saw:")
-    for name, one in found.checked.items():
-        console.print(Text(f"  {tune_report.NAMES.get(name, name):<24}  {tune_report.shown(name, one)}"))
+    for name, mean in found.checked.items():
+        console.print(Text(f"  {tune_report.NAMES.get(name, name):<24}  {tune_report.shown(name, mean)}"))
     console.print("The target holds there." if found.holds else Text("It does not hold there.", style="yellow"))
     console.print("\nFor queues.toml:\n")
     print(found.toml, end="")
