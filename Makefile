@@ -15,6 +15,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 ARGS ?=
+# Two test files at a time: much of a test's time is a server that starts or waits.
+SIDE_BY_SIDE := --numprocesses 2 --dist loadfile
 
 # Settings of the user's own pip that would put packages elsewhere, or ask questions, must not reach ours.
 # Mirrors, proxies and certificates may: the hashes of the lock say what is let in, wherever it comes from.
@@ -67,10 +69,10 @@ check: $(READY)
 	@$(BIN)/mypy
 
 test: check
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) $(ARGS)
 
 test-all: check
-	@EVENMATCH_TESTS=thorough $(BIN)/python -m pytest -m '' $(ARGS)
+	@EVENMATCH_TESTS=thorough $(BIN)/python -m pytest $(SIDE_BY_SIDE) -m '' $(ARGS)
 
 bench: $(READY)
 	@$(BIN)/evenmatch bench matchers

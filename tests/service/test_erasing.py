@@ -7,12 +7,14 @@ from typing import Any
 import httpx
 import pytest
 
+from evenmatch.domain import events as ev
 from evenmatch.domain.queue import CooldownSpec, Format, QueueSpec, ReadyCheckSpec, WaveSpec
 from evenmatch.domain.rating import RatingSpec
 from evenmatch.recovery import verify
+from evenmatch.service.directory import Directory
 from evenmatch.settings import Settings
 from evenmatch.storage.memory import MemoryJournal, MemoryStore
-from evenmatch.storage.protocol import Journal
+from evenmatch.storage.protocol import Commit, Journal
 from evenmatch.storage.sqlite import SqliteJournal
 
 from .callers import bearer, key_in, settings_in, token
@@ -138,11 +140,6 @@ def test_an_erased_player_is_a_number_and_the_name_is_free(tmp_path: Path, kind:
         twice = await client.delete("/v1/players/ann")
         assert (twice.status_code, twice.json()["reason"]) == (404, "unknown_player")
         assert (await shown(client, "/v1/players/fay"))["player"]["blocks"] == ["eve"]
-        result = {"teams": [{"rank": 1}, {"rank": 2}], "leavers": [told["shown_as"]]}
-        named = await client.post(f"/v1/matches/{made['match']}/result", json=result)
-        assert named.json().get("reason") == "result_known", "the erased player can still be named"
-        strange = await client.post(f"/v1/matches/{made['match']}/result", json=result | {"leavers": ["#999"]})
-        assert strange.status_code in (409, 422)
         return made, told["shown_as"]
 
     async def check(client: httpx.AsyncClient, made: dict[str, str], shown_as: str) -> None:
@@ -242,3 +239,10 @@ def test_many_erasures_and_joins_of_one_name_at_once(tmp_path: Path) -> None:
         assert (await shown(client, "/v1/queues/pool"))["queue"]["waiting"] == 0
 
     asyncio.run(Operator(tmp_path, MemoryJournal()).live(story))
+
+
+def test_an_erased_player_can_be_named_as_it_is_shown() -> None:
+    journal = MemoryJournal()
+    journal.append(Commit(1, 0, [ev.Resumed(1, 0)], names=[(2, "ben")]))  # of player 1 no name is left
+    found = Directory(journal).shown(["#1", "#2", "#3", "#x", "ben", "cat"])
+    assert found == {"#1": 1, "ben": 2}, "neither who has a name, nor who never was"
