@@ -74,16 +74,24 @@ class Outcomes:
         extra: Array = own - latency.min(axis=2)
         return extra
 
-    def result(self, match: int, rows: Array, team: Array) -> tuple[Array, Array, Array]:
-        """Players' rows team by team, where each team begins (int64[teams + 1]), and the teams' ranks (0 is best)."""
-        size = np.bincount(team)
-        strength = np.bincount(team, self._people.skill[rows]) / size
-        drawn = uniforms(self._seed, match * _TEAMS_ROOM + np.arange(len(size)), _LUCK)
+    def results(self, match: Array, rows: Array, team: Array) -> tuple[Array, Array, Array]:
+        """How matches end, whose players (int64[k, seats]) are in teams of the same sizes each.
+
+        Players' rows (int64[k * seats]) match by match and team by team; where each team begins (int64[teams + 1]); the
+        teams' ranks (int64[k, teams], 0 is best).
+        """
+        matches, teams = len(team), int(team[0].max()) + 1
+        code = (team + np.arange(matches)[:, None] * teams).ravel()
+        size = np.bincount(code, minlength=matches * teams)
+        strength = np.bincount(code, self._people.skill[rows.ravel()]) / size
+        number = match[:, None] * _TEAMS_ROOM + np.arange(teams)
+        drawn = uniforms(self._seed, number.ravel(), _LUCK)
         played = strength - self._noise * np.log(-np.log(np.clip(drawn, _LEAST, 1.0 - _LEAST)))
-        rank = np.empty(len(size), np.int64)
-        rank[np.argsort(-played, kind="stable")] = np.arange(len(size))
-        start = np.concatenate([[0], np.cumsum(size)])
-        return rows[np.argsort(team, kind="stable")], start, rank
+        rank = np.empty((matches, teams), np.int64)
+        order = np.argsort(-played.reshape(matches, teams), axis=1, kind="stable")
+        np.put_along_axis(rank, order, np.arange(teams)[None, :], axis=1)
+        start = np.concatenate([[0], np.cumsum(size[:teams])])
+        return rows.ravel()[np.argsort(code, kind="stable")], start, rank
 
 
 def _gaps(strength: Array, team: Array) -> Array:
