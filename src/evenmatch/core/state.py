@@ -81,8 +81,6 @@ NEVER = 2**62
 """A time that does not come."""
 
 _LONG_PAGES, _SHORT_PAGES = 12, 6
-_FEW = 24
-"""Up to so many numbers are looked up faster one by one."""
 
 
 class Told:
@@ -279,10 +277,8 @@ class State:
 
 
 def _slots(places: Paged, numbers: Array) -> Array:
-    if len(numbers) <= _FEW:
-        return np.array([places[number] & 0xFFFFFFFF for number in numbers.tolist()], np.int64)
     found = places.find(numbers)
-    if int(found.min()) < 0:
-        raise KeyError(f"{int(numbers[found.argmin()])} is not in the state")
     slots: Array = found & 0xFFFFFFFF
+    if len(found) and (found < 0).any():
+        raise KeyError(f"{int(numbers[found.argmin()])} is not in the state")
     return slots
