@@ -138,5 +138,6 @@ def test_the_stronger_win_as_often_as_the_curve_says() -> None:
     changed = msgspec.structs.replace(world.people, skill=skill)
     assert isinstance(changed, People)
     world.outcomes._people = changed
-    won = [world.outcomes.result(match, np.array([0, 1]), np.array([0, 1]))[2][0] == 0 for match in range(20_000)]
+    same = [np.broadcast_to(np.array(one), (20_000, 2)) for one in ([0, 1], [0, 1])]
+    won = world.outcomes.results(np.arange(20_000), *same)[2][:, 0] == 0
     assert np.mean(won) == pytest.approx(1 / (1 + 10 ** (-100 / 400)), abs=0.01)

@@ -25,6 +25,7 @@ from evenmatch.domain.batch_events import ManyAccepted, MatchesMade
 from evenmatch.domain.events import Event, MatchesEnded, TicketsGone
 from evenmatch.domain.queue import milliseconds
 from evenmatch.domain.ticket import Cause
+from evenmatch.numerics.accepting import accepts
 
 from .claims import release
 from .finishing import finish, touch
@@ -131,14 +132,11 @@ def _accepts(
     if not len(here):
         return NONE, []
     asked, which = np.unique(slots, return_inverse=True)
-    tickets, seat, rows, owner = _members(state, queue, asked)
-    found = _find(queue.players.player[rows], command.players[here])
-    fits = (found >= 0) & (owner[found] == which) & (queue.players.accepted[rows[found]] == 0)
-    here, which = here[fits], which[fits]
-    here, which = _once(here, which, found[fits])
-    if not len(here):
+    tickets, seat, rows, first = _members(state, queue, asked)
+    player, members = command.players[here].astype(np.int64), queue.players
+    counts, count, last = accepts(which, player, first, members.player[rows], members.accepted[rows])
+    if not counts.any():
         return NONE, []
-    count = np.bincount(which, minlength=len(asked))
     pending = p.pending[asked] - count
     heard = count[seat] > 0
     ticket, seat = tickets[heard], seat[heard]
@@ -146,21 +144,19 @@ def _accepts(
     accepted = ManyAccepted(
         at_ms=now_ms,
         queue=name,
-        player=command.players[here].astype(np.int64),
-        accepts=p.proposal[asked[which]],
+        player=player[counts],
+        accepts=p.proposal[slots[counts]],
         ticket=ticket,
         previous=queue.tickets.sequence[state.slots_of(ticket)],
         proposal=p.proposal[asked[seat]],
-        pending=pending[seat].astype(np.int64),
+        pending=pending[seat],
     )
-    last = np.full(len(asked), -1)
-    last[which] = here
+    here = here[counts]
     made = np.flatnonzero((pending == 0) & (count > 0))
     if not len(made):
         return here, [accepted]
-    made = made[np.argsort(last[made])]
     turn = np.full(len(asked), len(made))
-    turn[made] = np.arange(len(made))
+    turn[made[np.argsort(last[made])]] = np.arange(len(made))
     order = np.argsort(turn[seat], kind="stable")[: np.count_nonzero(pending[seat] == 0)]
     runs_ms = milliseconds(spec.match.runs_s)
     return here, [
@@ -177,7 +173,8 @@ def _accepts(
 
 
 def _members(state: State, queue: QueueState, asked: Array) -> tuple[Array, Array, Array, Array]:
-    """The tickets of these proposals and the place of each one's proposal; the rows of their players, and the same."""
+    """The tickets of these proposals and the place of each one's proposal; the rows of their players, proposal by
+    proposal, and where those of each begin (int64[k + 1])."""
     roster = queue.proposals.roster[asked]
     filled = roster >= 0
     tickets = roster[filled]
@@ -185,24 +182,7 @@ def _members(state: State, queue: QueueState, asked: Array) -> tuple[Array, Arra
     slots = state.slots_of(tickets)
     rows = queue.player_rows(slots)
     owner = seat if len(rows) == len(seat) else np.repeat(seat, queue.tickets.size[slots])
-    return tickets, seat, rows, owner
-
-
-def _find(players: Array, wanted: Array) -> Array:
-    """int64[n]: the place of each one among players, each of whom stands there once; -1 = nowhere."""
-    order = np.argsort(players)
-    place = order[np.minimum(np.searchsorted(players, wanted, sorter=order), len(players) - 1)]
-    found: Array = np.where(players[place] == wanted, place, -1)
-    return found
-
-
-def _once(here: Array, which: Array, found: Array) -> tuple[Array, Array]:
-    """Who accepts twice accepts the first time."""
-    _, first = np.unique(found, return_index=True)
-    if len(first) == len(found):
-        return here, which
-    first.sort()
-    return here[first], which[first]
+    return tickets, seat, rows, np.searchsorted(owner, np.arange(len(asked) + 1))
 
 
 # Part of evolve.
@@ -215,8 +195,10 @@ def many_accepted(state: State, event: ManyAccepted) -> None:
     slots = state.slots_of(event.ticket)
     rows = queue.player_rows(slots)
     owner = event.proposal if len(rows) == len(slots) else np.repeat(event.proposal, t.size[slots])
-    found = _find(queue.players.player[rows], event.player)
-    fits = (found >= 0) & (owner[found] == event.accepts)
+    players = queue.players.player[rows]
+    order = np.argsort(players)  # each stands there once (I11)
+    found = order[np.minimum(np.searchsorted(players, event.player, sorter=order), len(players) - 1)]
+    fits = (players[found] == event.player) & (owner[found] == event.accepts)
     queue.players.accepted[rows[found[fits]]] = 1
     p.pending[state.rows_of(event.proposal)] = event.pending
     t.sequence[slots] = state.sequence

@@ -130,6 +130,13 @@ class Paged(MutableMapping[int, int]):
             return np.array([self.get(number, _EMPTY) for number in numbers.tolist()], np.int64)
         return pages.find(np.ascontiguousarray(numbers), self._directory, self._values, self._bits)
 
+    def find_all(self, numbers: Array) -> Array:
+        """int64[n]: the value of each number; KeyError where one has none."""
+        found = self.find(numbers)
+        if len(found) and found.min() < 0:
+            raise KeyError(f"{int(numbers[found.argmin()])} is not there")
+        return found
+
     def put(self, numbers: Array, values: Array) -> None:
         """Enter distinct numbers with their values."""
         if not len(numbers):

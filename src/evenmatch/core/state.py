@@ -81,6 +81,7 @@ NEVER = 2**62
 """A time that does not come."""
 
 _LONG_PAGES, _SHORT_PAGES = 12, 6
+_SLOT = 0xFFFFFFFF
 
 
 class Told:
@@ -261,11 +262,11 @@ class State:
 
     def slots_of(self, tickets: Array) -> Array:
         """int64: the slots of tickets of one queue, all in the state."""
-        return _slots(self.tickets_at, tickets)
+        return self.tickets_at.find_all(tickets) & _SLOT
 
     def rows_of(self, proposals: Array) -> Array:
         """int64: the slots of proposals of one queue, all in the state."""
-        return _slots(self.proposals_at, proposals)
+        return self.proposals_at.find_all(proposals) & _SLOT
 
     def live_tickets(self, player: int) -> tuple[int, ...]:
         """A player's unfinished tickets, over all queues."""
@@ -274,11 +275,3 @@ class State:
             return many
         one = self.live.get(player)
         return () if one is None else (one,)
-
-
-def _slots(places: Paged, numbers: Array) -> Array:
-    found = places.find(numbers)
-    slots: Array = found & 0xFFFFFFFF
-    if len(found) and (found < 0).any():
-        raise KeyError(f"{int(numbers[found.argmin()])} is not in the state")
-    return slots
