@@ -96,7 +96,6 @@ class Outcomes:
         start = np.concatenate([[0], np.cumsum(size[:teams])])
         return rows.ravel()[np.argsort(code, kind="stable")], start, rank
 
-
     def _draw(self, match: int, teams: int) -> None:
         """Draw the luck of all matches up to this one and beyond: a thousand draws cost hardly more than one."""
         number = np.arange(len(self._luck), max(match + 1, 2 * len(self._luck), _AHEAD))

@@ -10,9 +10,7 @@ __all__ = ["accepts"]
 
 
 @kernel(INTS, INTS, INTS, INTS, INT8S)
-def accepts(
-    proposal: Array, player: Array, first: Array, member: Array, accepted: Array
-) -> tuple[Array, Array, Array]:
+def accepts(proposal: Array, player: Array, first: Array, member: Array, accepted: Array) -> tuple[Array, Array, Array]:
     """bool[n]: which count; for each proposal, how many do (int64[k]) and the place of the last (int64[k], -1 = none).
 
     `proposal` and `player`, int64[n]: who accepts what; the members of proposal p, and whether each accepted before
