@@ -24,9 +24,9 @@ def test_an_accept_counts_once_for_a_member_who_has_not_accepted(sizes: list[int
     done = {(p, int(member[s])) for p in range(len(sizes)) for s in range(first[p], first[p + 1]) if accepted[s]}
     expected, counted = [], []
     for place, (asked, who) in enumerate(pairs):
-        counts = who in member[first[asked] : first[asked + 1]] and (asked, who) not in done
-        expected.append(counts)
-        if counts:
+        granted = who in member[first[asked] : first[asked + 1]] and (asked, who) not in done
+        expected.append(granted)
+        if granted:
             done.add((asked, who))
             counted.append((asked, place))
     counts, count, last = accepts(proposal, player, first, member, accepted)

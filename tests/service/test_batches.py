@@ -44,7 +44,7 @@ async def _told(monkeypatch: pytest.MonkeyPatch) -> None:
             assert joined.status_code == 201
 
         async def proposed() -> bool:
-            return bool((await client.get("/v1/tickets/t-000000000001")).json()["status"] == "proposed")
+            return bool((await client.get("/v1/tickets/t-000000000001")).json()["ticket"]["status"] == "proposed")
 
         await until(proposed, "a proposal")
         accepts = cmd.AcceptMany(numbers([1, 1]), numbers([1, 2]))

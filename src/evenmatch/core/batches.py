@@ -42,7 +42,7 @@ class Together(NamedTuple):
     events: tuple[Event, ...]
     rest: Array
     """int64[k]: the places of the commands that are left"""
-    count: int
+    of: int
     """Commands in all"""
 
 

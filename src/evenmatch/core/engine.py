@@ -100,10 +100,10 @@ class Engine:
 
     def _many(self, command: Many, now_ms: int) -> Step:
         """Tell together of what can be told together, then take the others one by one."""
-        events, rest, count = together(self.state, command, now_ms)
+        events, rest, of = together(self.state, command, now_ms)
         for event in events:
             evolve(self.state, event)
-        outcomes: list[Outcome] = [0] * count
+        outcomes: list[Outcome] = [0] * of
         for place in rest.tolist():
             step = self.step(alone(command, place), now_ms)
             events += step.events

@@ -23,7 +23,7 @@ from evenmatch.domain.arrays import Array, numbers
 from evenmatch.domain.effects import RunMatcher
 from evenmatch.domain.queue import QueueSpec
 from evenmatch.domain.refusals import Refusal
-from evenmatch.domain.ticket import Cause, TicketRequest
+from evenmatch.domain.ticket import Cause, Member, TicketRequest
 from evenmatch.matchers.contract import Matcher, plan_wave, wave_next_change_ms
 from evenmatch.matchers.registry import build
 from evenmatch.numerics.rating_models import Ratings, build_model
@@ -279,9 +279,8 @@ class World:
         if not len(keys):
             return
         members = self._facts.members(rows, self.ratings.mu[rows])
-        if self._alone:
-            parties = [(member,) for member in members]
-        else:
+        parties: list[tuple[Member, ...]] = [(member,) for member in members]
+        if not self._alone:
             ends = np.cumsum(self.traffic.size[keys // GAMES]).tolist()
             parties = [tuple(members[begin:end]) for begin, end in zip([0, *ends[:-1]], ends, strict=True)]
         wishes = zip(parties, keys.tolist(), strict=True)
