@@ -9,6 +9,7 @@ from evenmatch.core.hashing import recomputed_sums, state_hash
 from evenmatch.core.places import Filling, Place
 from evenmatch.core.state import CALLED_OFF, OPEN, OVER, RUNNING, STARTING, QueueState, State
 from evenmatch.domain import backfill_events as bev
+from evenmatch.domain import batch_events as many
 from evenmatch.domain import events as ev
 from evenmatch.domain.queue import QueueSpec
 from evenmatch.domain.ticket import Status
@@ -176,6 +177,15 @@ class Story:
                 self._wave(event)
             case ev.Accepted():
                 self._follow(event.ticket.tolist(), event.previous.tolist())
+            case many.ManyAccepted():
+                self._follow(event.ticket.tolist(), event.previous.tolist())
+                for proposal in set(event.accepts.tolist()):
+                    assert self.rosters[proposal] == event.ticket[event.proposal == proposal].tolist()
+            case many.MatchesMade():
+                self._follow(event.ticket.tolist(), event.previous.tolist())
+                for proposal in dict.fromkeys(event.proposal.tolist()):
+                    assert self.rosters[proposal] == event.ticket[event.proposal == proposal].tolist()
+                    self._match(proposal, runs=event.ends_ms > 0)
             case ev.MatchStarting():
                 assert self.rosters[event.proposal] == event.ticket.tolist()
                 self._follow(event.ticket.tolist(), event.previous.tolist())

@@ -428,6 +428,31 @@ class EngineMachine(RuleBasedStateMachine):
         else:
             self.agree(cmd.Decline(number, who), lambda: self.model.decline(number, who, self.now_ms))
 
+    @precondition(lambda self: self.model.proposals)
+    @rule(picks=st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=6), all_open=st.booleans())
+    def many_accept(self, picks: list[tuple[int, int]], all_open: bool) -> None:
+        known = sorted(self.model.proposals)
+        pairs = [(known[which % len(known)] if which < 55 else which, player) for which, player in picks]
+        pairs = [
+            (
+                n,
+                self.model.proposals[n].players[p % len(self.model.proposals[n].players)]
+                if n in self.model.proposals
+                else p,
+            )
+            for n, p in pairs
+        ]
+        if all_open:
+            opened = [proposal for proposal in self.model.proposals.values() if proposal.standing == "open"]
+            pairs += [(proposal.number, player) for proposal in opened for player in proposal.players]
+        columns = (np.array([pair[column] for pair in pairs], np.int64) for column in range(2))
+        step = self.step(cmd.AcceptMany(*columns))
+        expected = []
+        for number, player in pairs:
+            expected.append(self.model.accept(number, player, self.now_ms))
+            self.model.watch()
+        assert [outcome.reason if isinstance(outcome, Refusal) else None for outcome in step.outcomes] == expected
+
     @precondition(lambda self: any(p.standing == "open" for p in self.model.proposals.values()))
     @rule(which=st.integers(0, 9))
     def everybody_accepts(self, which: int) -> None:

@@ -24,7 +24,8 @@ _KINDS = (
     *("crowd", "crowd", "wave", "wave", "wave", "accept", "accept", "accept_all", "decline", "tick", "tick"),
     *("join", "leave", "seen", "late", "end", "restart", "open", "give_up", "keyed", "audit", "result", "season"),
     *("confirm", "fail_start", "lose", "update", "mode", "cancel_ticket", "cancel_match", "lift", "block", "avoid"),
-    *("serve", "unserved", "far", "backfill", "backfill", "withdraw", "wills"),
+    *("serve", "unserved", "far", "backfill", "backfill", "withdraw", "wills", "accept_many", "accept_many"),
+    *("leave_many", "end_many"),
 )
 MOVES = st.lists(st.tuples(st.sampled_from(_KINDS), st.integers(0, 40), st.integers(0, 40)), min_size=5, max_size=40)
 
@@ -90,6 +91,12 @@ class Walk:
                 proposal = _one(self.state.proposals_at, a)
                 for player in self._claimed(proposal):
                     stage.do(cmd.Accept(proposal, player))
+            case "accept_many":  # of several proposals, some who have accepted before or may not
+                stage.do(accepts_of(self.state, a, b))
+            case "leave_many":
+                stage.do(cmd.LeaveMany(np.array([_one(self.state.tickets_at, n) for n in (a, b, a + 1, b)])))
+            case "end_many":
+                stage.do(cmd.EndMatches(np.array([_one(self.state.proposals_at, n) for n in (a, b, a + 1, b)])))
             case "decline":
                 proposal = _one(self.state.proposals_at, a)
                 stage.do(cmd.Decline(proposal, _one(self._claimed(proposal), b)))
@@ -178,6 +185,15 @@ class Walk:
 
     def _claimed(self, proposal: int) -> dict[int, int]:
         return {player: claim for player, claim in self.state.claims.items() if claim == proposal}
+
+
+def accepts_of(state: State, a: int, b: int) -> cmd.AcceptMany:
+    """Players whom proposals claim accept them; who is left out, and who comes twice, hangs on the numbers."""
+    pairs = [(claim, player) for player, claim in state.claims.items() if (player + a) % (2 + b % 4) or not b % 3]
+    pairs = pairs[a % 5 :] + pairs[: 1 + b % 3]
+    if b % 7 == 1:
+        pairs.append((a, b))
+    return cmd.AcceptMany(np.array([p for p, _ in pairs], np.int64), np.array([w for _, w in pairs], np.int64))
 
 
 def _one(known: Mapping[int, int], which: int) -> int:

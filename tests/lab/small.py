@@ -7,7 +7,7 @@ import msgspec
 from evenmatch.lab import people, population, queues, traffic
 from evenmatch.lab.log import Log
 from evenmatch.lab.population import Population
-from evenmatch.lab.world import World
+from evenmatch.lab.world import STEP_MS, World
 
 FOLDER = Path()
 
@@ -19,7 +19,9 @@ def crowd(name: str = "duel-small", **tables: dict[str, object]) -> Population:
     return msgspec.structs.replace(given, **changed)
 
 
-def lived(given: Population, matcher: str = "first_come", seed: int = 1, hours: float = 0.5) -> tuple[World, Log]:
+def lived(
+    given: Population, matcher: str = "first_come", seed: int = 1, hours: float = 0.5, step_ms: int = STEP_MS
+) -> tuple[World, Log]:
     """One run."""
     folder = Path()
     spec = queues.for_matcher(given, matcher)
@@ -30,5 +32,6 @@ def lived(given: Population, matcher: str = "first_come", seed: int = 1, hours: 
         traffic.draw(given, folder, seed, hours),
         seed,
         hours,
+        step_ms=step_ms,
     )
     return world, world.run()

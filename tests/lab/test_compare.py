@@ -139,6 +139,7 @@ def test_queues_of_a_file_are_compared_too(tmp_path: Path) -> None:
         ("nan hours cannot be run", {"hours": float("nan")}),
         ("hours cannot be run", {"hours": 0.0}),
         ("seeds cannot be run", {"seeds": 0}),
+        ("steps of 0 s cannot be run: use 0.01 to 60", {"step_s": 0.0}),
         ("is no population", {"population": "duel-smal"}),
         ("processes cannot run", {"workers": 0, "matchers": ["lom"], "hours": 0.1}),
     ],

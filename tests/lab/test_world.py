@@ -6,6 +6,8 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evenmatch.domain.ticket import Status
 from evenmatch.lab import behaviour, people, traffic
@@ -15,6 +17,7 @@ from evenmatch.lab.measures import measured
 from evenmatch.lab.people import People
 from evenmatch.lab.population import Sessions
 from evenmatch.lab.wire import PlainWire
+from evenmatch.numerics.seeds import uniforms
 
 from .small import crowd, lived
 
@@ -79,6 +82,44 @@ def test_patience_stays_and_lengths_have_the_medians_that_were_asked_for() -> No
     assert not one.stays(keys + behaviour.GAMES - 1).any(), "no session goes on for ever"
 
 
+@given(st.integers(0, 2**63 - 1), st.lists(st.tuples(st.integers(0, 49), st.integers(0, 1_023)), max_size=30))
+def test_what_is_drawn_ahead_is_what_would_be_drawn(seed: int, asked: list[tuple[int, int]]) -> None:
+    ahead, direct = behaviour.Behaviour(Sessions(), seed, 50), behaviour.Behaviour(Sessions(), seed)
+    keys = np.array([session * behaviour.GAMES + game for session, game in asked], np.int64)
+    near = keys - keys % behaviour.GAMES + keys % 20  # most are in the tables
+    for some in (keys, near):
+        for name in ("patience_ms", "match_ms", "pause_ms", "stays"):
+            assert getattr(ahead, name)(some).tolist() == getattr(direct, name)(some).tolist(), name
+
+
+def test_results_of_many_matches_are_those_of_each() -> None:
+    world, _ = lived(crowd("team5-small"), "epgc", hours=0.05)
+    outcomes = world.outcomes
+    random = np.random.default_rng(1)
+    rows = np.stack([random.permutation(len(world.people))[:10] for _ in range(300)])
+    team = np.stack([random.permutation(np.repeat([0, 1], 5)) for _ in range(300)])
+    match = random.permutation(20_000)[:300]
+    order, start, rank = outcomes.results(match, rows, team)
+    noise = 400.0 / np.log(10.0)
+    for place in range(300):
+        sides = [rows[place][team[place] == side] for side in (0, 1)]
+        drawn = uniforms(1, match[place] * 256 + np.arange(2), 30)
+        mean = np.array([world.people.skill[side].mean() for side in sides])
+        played = mean - noise * np.log(-np.log(drawn))
+        assert order[10 * place : 10 * place + 10].tolist() == np.concatenate(sides).tolist()
+        assert rank[place].tolist() == [int(played[0] < played[1]), int(played[1] < played[0])]
+    assert start.tolist() == [0, 5, 10]
+
+
+def test_a_step_rounds_times_and_nothing_is_lost() -> None:
+    logs = [lived(crowd(), "buckets", step_ms=step_ms)[1] for step_ms in (100, 1_000, 5_000)]
+    for log, step_ms in zip(logs, (100, 1_000, 5_000), strict=True):
+        assert (log.tickets.column("joined_ms") % step_ms == 0).all()
+        assert len(log.matches) > 20
+    newcomers = [int((log.tickets.column("game") == 0).sum()) + log.skipped for log in logs]
+    assert max(newcomers) - min(newcomers) <= 1, "but for one who comes at the very end"
+
+
 def test_arrivals_follow_the_curve_the_bursts_and_the_cold_start() -> None:
     curve = tuple(float(hour % 2) for hour in range(24))
     given = crowd(arrivals={"sessions_a_day": 48_000.0, "curve": curve, "from_h": 0.0})
@@ -138,5 +179,6 @@ def test_the_stronger_win_as_often_as_the_curve_says() -> None:
     changed = msgspec.structs.replace(world.people, skill=skill)
     assert isinstance(changed, People)
     world.outcomes._people = changed
-    won = [world.outcomes.result(match, np.array([0, 1]), np.array([0, 1]))[2][0] == 0 for match in range(20_000)]
+    same = [np.broadcast_to(np.array(one), (20_000, 2)) for one in ([0, 1], [0, 1])]
+    won = world.outcomes.results(np.arange(20_000), *same)[2][:, 0] == 0
     assert np.mean(won) == pytest.approx(1 / (1 + 10 ** (-100 / 400)), abs=0.01)

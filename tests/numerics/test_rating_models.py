@@ -123,6 +123,25 @@ def test_the_order_of_teams_and_of_players_does_not_matter(name: str, size: int,
         assert one == pytest.approx(two, rel=1e-12)
 
 
+@given(st.sampled_from(sorted(MODELS)), SIZES, st.integers(0, 5), st.integers(0, 2**32 - 1))
+def test_many_matches_of_one_shape_are_rated_as_one_by_one(
+    name: str, sizes: list[int], matches: int, seed: int
+) -> None:
+    model: RatingModel = MODELS[name]()
+    start, seats = starts(sizes), sum(sizes)
+    random = np.random.default_rng(seed)
+    count = matches * seats
+    ratings = Ratings(
+        random.normal(1500, 300, count), random.uniform(30, 350, count), random.uniform(0.05, 0.07, count)
+    )
+    rank, games = random.integers(0, len(sizes), (matches, len(sizes))), random.integers(0, 30, count)
+    found = model.updated_many(ratings, games, start, rank)
+    for match in range(matches):
+        own = np.arange(match * seats, (match + 1) * seats)
+        alone = model.updated(ratings.take(own), games[own], start, rank[match])
+        assert [column.tolist() for column in found.take(own)] == [column.tolist() for column in alone], "to the bit"
+
+
 def test_huge_gaps_overflow_nothing() -> None:
     start = starts([1, 1])
     for name in MODELS:

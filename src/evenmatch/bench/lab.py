@@ -20,26 +20,29 @@ from evenmatch.lab.world import World
 
 __all__ = ["SIZES", "measure"]
 
-SIZES: Final = (2_000, 10_000, 50_000)
+SIZES: Final = (10_000, 100_000, 400_000)
 _HOUR_MS: Final = 3_600_000
 
 
-def measure(sizes: tuple[int, ...] = SIZES, hours: float = 2.0, matcher: str = "buckets") -> dict[str, Any]:
+def measure(
+    sizes: tuple[int, ...] = SIZES, hours: float = 0.5, matcher: str = "buckets", step_s: float = 1.0
+) -> dict[str, Any]:
     """Both, for so many sessions a day each."""
     given, folder = population.load("duel-large")
     found = []
     for size in sizes:
         arrivals = msgspec.structs.replace(given.arrivals, sessions_a_day=float(size))
         crowd = msgspec.structs.replace(given, arrivals=arrivals)
-        ours, plain = _ours(crowd, folder, hours, matcher), _plain(crowd, folder, hours)
+        ours, plain = _ours(crowd, folder, hours, matcher, round(step_s * 1000)), _plain(crowd, folder, hours)
         found.append({"sessions_a_day": size, "evenmatch": ours, "simpy": plain, "ratio": _ratio(ours, plain)})
-    return {"hours": hours, "matcher": matcher, "sizes": found, "growth": {k: _growth(found, k) for k in _KINDS}}
+    growth = {kind: _growth(found, kind) for kind in _KINDS}
+    return {"hours": hours, "step_s": step_s, "matcher": matcher, "sizes": found, "growth": growth}
 
 
 _KINDS: Final = ("evenmatch", "simpy")
 
 
-def _ours(given: Population, folder: Any, hours: float, matcher: str) -> dict[str, float]:
+def _ours(given: Population, folder: Any, hours: float, matcher: str, step_ms: int) -> dict[str, float]:
     began = time.process_time()
     world = World(
         queues.for_matcher(given, matcher),
@@ -48,6 +51,7 @@ def _ours(given: Population, folder: Any, hours: float, matcher: str) -> dict[st
         traffic.draw(given, folder, 1, hours),
         1,
         hours,
+        step_ms=step_ms,
     )
     log = world.run()
     spent = time.process_time() - began

@@ -8,8 +8,9 @@ from evenmatch.errors import ConfigError
 
 def lab(
     *,
-    sizes: str = "2000,10000,50000",
-    hours: float = 2.0,
+    sizes: str = "10000,100000,400000",
+    hours: float = 0.5,
+    step: float = 1.0,
     matcher: str = "buckets",
     json_output: JsonFlag = False,
 ) -> None:
@@ -21,21 +22,24 @@ def lab(
         Sessions a day, with commas between them.
     hours
         How much virtual time is run.
+    step
+        Seconds between the lab's moments.
     matcher
         The matcher that the lab runs.
     json_output
         Print the numbers as JSON.
     """
     from evenmatch.bench.lab import measure
+    from evenmatch.lab.comparing import STEP_LEAST_S
 
     try:
         wanted = tuple(int(size) for size in sizes.split(",") if size.strip())
     except ValueError:
         raise ConfigError(f"--sizes {sizes!r} are no numbers: write them as 2000,10000") from None
-    if not wanted or min(wanted) < 1 or hours <= 0:
-        raise ConfigError("--sizes and --hours must be more than 0")
+    if not wanted or min(wanted) < 1 or hours <= 0 or step < STEP_LEAST_S:
+        raise ConfigError(f"--sizes and --hours must be more than 0, and --step {STEP_LEAST_S:g} or more")
     with Console(stderr=True).status("simulating ..."):
-        found = measure(wanted, hours, matcher)
+        found = measure(wanted, hours, matcher, step)
     rows = []
     for one in found["sizes"]:
         ours, plain = one["evenmatch"], one["simpy"]
@@ -51,5 +55,5 @@ def lab(
     if found["growth"]["evenmatch"] is not None:
         ours, plain = (f"n^{found['growth'][kind]:.2f}" for kind in ("evenmatch", "simpy"))
         rows.append(("time grows with sessions as", ours, plain))
-    title = f"lab, {matcher}, {hours:g} h; baseline: simpy, comings and goings alone"
+    title = f"lab, {matcher}, {hours:g} h in steps of {step:g} s; baseline: simpy, comings and goings alone"
     show(found, json_output, title, rows)

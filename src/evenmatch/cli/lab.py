@@ -43,6 +43,7 @@ def compare(
     queues: str = "",
     hours: float = 4.0,
     seeds: int = 3,
+    step: float = 1.0,
     json: bool = False,
     report: Path | None = None,
     results: Path = RESULTS,
@@ -63,6 +64,8 @@ def compare(
         How much virtual time is run.
     seeds
         How many runs of each, with seeds 1, 2, ...
+    step
+        Seconds between the moments of virtual time: larger is faster, and rounds waits by as much.
     json
         Print everything as JSON.
     report
@@ -86,6 +89,7 @@ def compare(
                 queues=_listed(queues),
                 hours=hours,
                 seeds=seeds,
+                step_s=step,
                 keep=results,
                 workers=workers,
                 dask=dask,

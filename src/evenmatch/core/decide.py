@@ -2,7 +2,7 @@
 
 The rules of each kind of command stand in a file of their own: joining, updating, ready_check, starting, allocating,
 deadlines, operating, vetting; here they are only told apart. `FinishWave` is decided by the engine, which alone knows
-the wave in flight.
+the wave in flight, and so are many commands in one (`batches`).
 """
 
 from collections.abc import Collection
@@ -86,6 +86,8 @@ def decide(
             return _open_queue(state, command, now_ms)
         case cmd.Resume():
             return _resume(state, now_ms)
+        case cmd.AcceptMany() | cmd.LeaveMany() | cmd.EndMatches():
+            raise TypeError(f"{type(command).__name__} is decided by the engine, one part after the other")
         case cmd.FinishWave():
             raise TypeError("FinishWave is decided by the engine, which knows the wave in flight")
 

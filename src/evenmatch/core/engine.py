@@ -19,6 +19,7 @@ from evenmatch.domain.refusals import Reasons, Refusal
 
 from .backfill import filled, offered
 from .backfill_choice import choose
+from .batches import Many, alone, together
 from .decide import decide
 from .decision import Outcome
 from .evolve import evolve
@@ -40,7 +41,7 @@ class Step(msgspec.Struct, frozen=True, eq=False):
     events: tuple[ev.Event, ...] = ()
     effects: tuple[RunMatcher, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
-    """For joins: what became of each request."""
+    """For many in one: what became of each join (its ticket), or of each other command (0 = granted)."""
     refusal: Refusal | None = None
     departures: tuple[Departures, ...] = ()
     """What left the state for the read tables."""
@@ -52,9 +53,17 @@ class Engine:
     """The state, its waves, and the one way to move them on."""
 
     def __init__(
-        self, state: State | None = None, *, keep_ms: int = 60_000, part: int = PART, large: int = LARGE
+        self,
+        state: State | None = None,
+        *,
+        keep_ms: int = 60_000,
+        part: int = PART,
+        large: int = LARGE,
+        records: bool = True,
     ) -> None:
         self.state = State() if state is None else state
+        self.records = records
+        """Is there anybody to read the records of what leaves the state?"""
         self.part = part
         """Seats that the proposals of one event have at most."""
         self.large = large
@@ -70,6 +79,8 @@ class Engine:
         assert now_ms >= self.state.now_ms, "time runs backwards"
         if isinstance(command, cmd.FinishWave):
             return self._finish_wave(command, now_ms)
+        if isinstance(command, Many):
+            return self._many(command, now_ms)
         held = self._held() if isinstance(command, cmd.Tick) else ()
         decision = decide(self.state, command, now_ms, keep_ms=self.keep_ms, held=held)
         if isinstance(decision, Refusal):
@@ -77,7 +88,7 @@ class Engine:
         left = []
         for event in decision.events:
             if isinstance(event, ev.Forgotten):
-                left.append(departures(self.state, event))
+                left += [departures(self.state, event)] if self.records else []
             elif isinstance(event, ev.TicketUpdated) and self.timetable(event.queue).held:
                 self.timetable(event.queue).read_ahead()
             elif isinstance(event, ev.QueueOpened):
@@ -86,6 +97,19 @@ class Engine:
         if isinstance(command, cmd.Tick):
             return self._waves(decision.events, tuple(left), now_ms)
         return Step(decision.events, outcomes=decision.outcomes)
+
+    def _many(self, command: Many, now_ms: int) -> Step:
+        """Tell together of what can be told together, then take the others one by one."""
+        events, rest, of = together(self.state, command, now_ms)
+        for event in events:
+            evolve(self.state, event)
+        outcomes: list[Outcome] = [0] * of
+        for place in rest.tolist():
+            step = self.step(alone(command, place), now_ms)
+            events += step.events
+            if step.refusal is not None:
+                outcomes[place] = step.refusal
+        return Step(events, outcomes=tuple(outcomes))
 
     def prepare(self, command: cmd.FinishWave) -> None:
         """Look at a plan ahead of the step that brings it. It takes no state, so any thread may, while others step."""

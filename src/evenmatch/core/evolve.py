@@ -14,11 +14,13 @@ from typing import Any
 import numpy as np
 
 from evenmatch.domain import backfill_events as bev
+from evenmatch.domain import batch_events as many
 from evenmatch.domain import events as ev
 from evenmatch.domain.arrays import Array
 from evenmatch.domain.ticket import Cause
 
 from .allocating import touch_served
+from .batches import many_accepted, matches_made
 from .claims import add_live, claim, release, stop_clock, suspend, wake
 from .cooldowns import clear_books, write_books
 from .filling import backfill_asked, backfill_closed, match_filled, move_expiries, places_offered, release_all, reopen
@@ -66,6 +68,10 @@ def evolve(state: State, event: ev.Event) -> None:
             _accepted(state, event)
         case ev.MatchMade():
             _match_made(state, event)
+        case many.ManyAccepted():
+            many_accepted(state, event)
+        case many.MatchesMade():
+            matches_made(state, event)
         case ev.ProposalsFailed():
             _proposals_failed(state, event)
         case ev.MatchStarting():

@@ -24,6 +24,7 @@ from collections.abc import Iterator, MutableMapping
 import numpy as np
 
 from evenmatch.domain.arrays import Array
+from evenmatch.numerics import pages
 
 _PAGES_MOST = 2**22
 _EMPTY = -1
@@ -125,65 +126,47 @@ class Paged(MutableMapping[int, int]):
 
     def find(self, numbers: Array) -> Array:
         """int64[n]: the value of each number, -1 = none."""
-        if self._has_far(numbers):
-            return np.array([self.get(number, _EMPTY) for number in numbers.tolist()])
-        pages = numbers >> self._bits
-        known = len(self._directory)
-        if len(numbers) and int(pages.max()) >= known:
-            inside = pages < known
-            some = np.full(len(numbers), _EMPTY)
-            some[inside] = self.find(numbers[inside])
-            return some
-        rows: Array = self._directory[pages]
-        if not self._rows:
-            return rows
-        found: Array = self._values[rows << self._bits | numbers & self._mask]  # of a page without a row: any value
-        found -= 1
-        found[rows < 0] = _EMPTY
+        if self._far:
+            return np.array([self.get(number, _EMPTY) for number in numbers.tolist()], np.int64)
+        return pages.find(np.ascontiguousarray(numbers), self._directory, self._values, self._bits)
+
+    def find_all(self, numbers: Array) -> Array:
+        """int64[n]: the value of each number; KeyError where one has none."""
+        found = self.find(numbers)
+        if len(found) and found.min() < 0:
+            raise KeyError(f"{int(numbers[found.argmin()])} is not there")
         return found
 
     def put(self, numbers: Array, values: Array) -> None:
         """Enter distinct numbers with their values."""
-        if self._has_far(numbers):
-            self.update(zip(numbers.tolist(), values.tolist(), strict=True))
-            return
         if not len(numbers):
             return
-        pages = numbers >> self._bits
-        self._make_room(int(pages.max()))
-        missing = pages[self._directory[pages] < 0]
-        if len(missing):
-            self._own(np.unique(missing))
-        rows = self._directory[pages]
-        places = rows << self._bits | numbers & self._mask
-        new = rows[self._values[places] == 0]
-        self._count_rows(new, 1)
-        self._count += len(new)
-        self._values[places] = values + 1
+        columns = np.ascontiguousarray(numbers), np.ascontiguousarray(values)
+        new = -1 if self._far else self._enter(*columns)
+        if new < 0:  # some are far, or new pages are needed
+            if self._has_far(numbers):
+                self.update(zip(numbers.tolist(), values.tolist(), strict=True))
+                return
+            wanted = np.unique(numbers >> self._bits)
+            self._make_room(int(wanted[-1]))
+            self._own(wanted[self._directory[wanted] < 0])
+            new = self._enter(*columns)
+        self._count += new
+
+    def _enter(self, numbers: Array, values: Array) -> int:
+        return pages.enter(numbers, values, self._directory, self._values, self._filled, self._bits)
 
     def drop(self, numbers: Array) -> None:
         """Take distinct numbers out; those that are not there do not matter."""
-        if self._has_far(numbers):
+        if self._far:
             for number in numbers.tolist():
                 self.pop(number, None)
             return
-        numbers = numbers[self.find(numbers) >= 0]
-        if not len(numbers):
-            return
-        rows = self._directory[numbers >> self._bits]
-        self._values[rows << self._bits | numbers & self._mask] = 0
-        self._count_rows(rows, -1)
-        self._count -= len(numbers)
-        touched = np.unique(rows) if len(rows) < len(self._filled) else np.arange(self._rows)
-        emptied = touched[(self._filled[touched] == 0) & (self._page_of[touched] >= 0)]
+        columns = self._directory, self._values, self._filled
+        gone, emptied = pages.drop(np.ascontiguousarray(numbers), *columns, self._bits)
+        self._count -= gone
         if len(emptied):
-            self._give(emptied)
-
-    def _count_rows(self, rows: Array, entries: int) -> None:
-        if len(rows) < len(self._filled):
-            np.add.at(self._filled, rows, entries)
-        else:
-            self._filled += entries * np.bincount(rows, minlength=len(self._filled))
+            self._give(np.sort(emptied))
 
     def _has_far(self, numbers: Array) -> bool:
         if not len(numbers):
@@ -200,19 +183,19 @@ class Paged(MutableMapping[int, int]):
             directory[:known] = self._directory
             self._directory = directory
 
-    def _own(self, pages: Array) -> None:
+    def _own(self, wanted: Array) -> None:
         """Give rows to pages that have none."""
-        self._make_room(int(pages.max()))
-        fresh = len(pages) - len(self._free)
+        self._make_room(int(wanted.max()))
+        fresh = len(wanted) - len(self._free)
         if fresh > 0:
             self._free += range(self._rows, self._rows + fresh)
             self._rows += fresh
             if self._rows > len(self._filled):
                 self._grow(2 * self._rows)
-        rows = np.array(self._free[len(self._free) - len(pages) :])
-        del self._free[len(self._free) - len(pages) :]
-        self._directory[pages] = rows
-        self._page_of[rows] = pages
+        rows = np.array(self._free[len(self._free) - len(wanted) :])
+        del self._free[len(self._free) - len(wanted) :]
+        self._directory[wanted] = rows
+        self._page_of[rows] = wanted
 
     def _grow(self, rows: int) -> None:
         values = np.zeros(rows << self._bits, np.int64)

@@ -81,8 +81,7 @@ NEVER = 2**62
 """A time that does not come."""
 
 _LONG_PAGES, _SHORT_PAGES = 12, 6
-_FEW = 24
-"""Up to so many numbers are looked up faster one by one."""
+_SLOT = 0xFFFFFFFF
 
 
 class Told:
@@ -263,11 +262,11 @@ class State:
 
     def slots_of(self, tickets: Array) -> Array:
         """int64: the slots of tickets of one queue, all in the state."""
-        return _slots(self.tickets_at, tickets)
+        return self.tickets_at.find_all(tickets) & _SLOT
 
     def rows_of(self, proposals: Array) -> Array:
         """int64: the slots of proposals of one queue, all in the state."""
-        return _slots(self.proposals_at, proposals)
+        return self.proposals_at.find_all(proposals) & _SLOT
 
     def live_tickets(self, player: int) -> tuple[int, ...]:
         """A player's unfinished tickets, over all queues."""
@@ -276,13 +275,3 @@ class State:
             return many
         one = self.live.get(player)
         return () if one is None else (one,)
-
-
-def _slots(places: Paged, numbers: Array) -> Array:
-    if len(numbers) <= _FEW:
-        return np.array([places[number] & 0xFFFFFFFF for number in numbers.tolist()], np.int64)
-    found = places.find(numbers)
-    if int(found.min()) < 0:
-        raise KeyError(f"{int(numbers[found.argmin()])} is not in the state")
-    slots: Array = found & 0xFFFFFFFF
-    return slots

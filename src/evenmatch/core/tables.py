@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenmatch.domain.arrays import Array
+from evenmatch.numerics.run_rows import run_rows
 
 _FIRST_CAPACITY = 64
 _LARGE = 32_768
@@ -217,11 +218,7 @@ def run_of(rows: Array) -> Array | slice:
 
 def spans(start: Array, size: Array) -> Array:
     """int64[sum of size]: the rows of all the runs, one run after the other."""
-    if len(size) == 0 or _only(size) == 1:
-        return start
-    ends = np.cumsum(size)
-    rows: Array = np.arange(ends[-1]) + np.repeat(start - (ends - size), size)
-    return rows
+    return run_rows(np.ascontiguousarray(start), np.ascontiguousarray(size))
 
 
 def lowest(slots: Array, numbers: Array, most: int) -> Array:

@@ -43,6 +43,12 @@ class Leave(msgspec.Struct, frozen=True):
     """Which of its players leaves; 0 = that is not known."""
 
 
+class LeaveMany(msgspec.Struct, frozen=True, eq=False):
+    """Many tickets are withdrawn, each as `Leave` would, in order."""
+
+    tickets: Array
+
+
 class Heartbeat(msgspec.Struct, frozen=True, eq=False):
     """The clients of these tickets are there. Tickets that are no longer live are passed over."""
 
@@ -75,6 +81,18 @@ class Accept(msgspec.Struct, frozen=True):
 
     proposal: int
     player: int
+
+
+class AcceptMany(msgspec.Struct, frozen=True, eq=False):
+    """Many players take part in proposed matches, each granted or refused on its own, in order."""
+
+    proposals: Array
+    players: Array
+    """int64[n] each: who takes part in what"""
+
+    def __post_init__(self) -> None:
+        if len(self.proposals) != len(self.players):
+            raise ValueError(f"{len(self.proposals)} proposals and {len(self.players)} players: name a player for each")
 
 
 class Decline(msgspec.Struct, frozen=True):
@@ -148,6 +166,12 @@ class EndMatch(msgspec.Struct, frozen=True):
     """A running match is reported over: its players are free for others (I11)."""
 
     match: int
+
+
+class EndMatches(msgspec.Struct, frozen=True, eq=False):
+    """Many running matches are reported over, each as `EndMatch` would, in order."""
+
+    matches: Array
 
 
 class AskBackfill(msgspec.Struct, frozen=True):
@@ -224,16 +248,19 @@ Command: TypeAlias = (
     | Join
     | JoinMany
     | Leave
+    | LeaveMany
     | Heartbeat
     | LoseContact
     | UpdateTicket
     | Tick
     | FinishWave
     | Accept
+    | AcceptMany
     | Decline
     | ConfirmStart
     | FailStart
     | EndMatch
+    | EndMatches
     | AskBackfill
     | WithdrawBackfill
     | GiveServer

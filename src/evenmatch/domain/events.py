@@ -14,6 +14,7 @@ import msgspec
 
 from evenmatch.domain.arrays import NO_PAIRS, NONE, Array
 from evenmatch.domain.backfill_events import BackfillEvent
+from evenmatch.domain.batch_events import BatchEvent
 from evenmatch.domain.queue import Mode, QueueSpec
 from evenmatch.domain.table import Table
 
@@ -389,4 +390,5 @@ Event: TypeAlias = (
     | Resumed
     | OperatorActed
     | BackfillEvent
+    | BatchEvent
 )

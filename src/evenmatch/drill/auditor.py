@@ -11,7 +11,9 @@ from collections import Counter
 from typing import Any
 
 from evenmatch.domain import backfill_events as bev
+from evenmatch.domain import batch_events as many
 from evenmatch.domain import events as ev
+from evenmatch.domain.arrays import Array
 from evenmatch.domain.events import Event
 from evenmatch.domain.queue import QueueSpec
 from evenmatch.domain.ticket import Cause
@@ -20,6 +22,7 @@ from .book import LIVE, Book, Proposal, Row, Ticket, read_book
 from .comparing import compare
 from .late import hear_of_backfill
 from .log import Joined, Log, Seen, Told
+from .together import hear_of_many
 
 __all__ = ["Audit", "Book", "Joined", "Log", "Row", "Seen", "Told", "audit", "number", "read_book"]
 
@@ -91,7 +94,9 @@ class Audit:
             case ev.Accepted():
                 self._accepted(event)
             case ev.MatchMade():
-                self._made(event)
+                self.make(event)
+            case many.ManyAccepted() | many.MatchesMade():
+                hear_of_many(self, event)
             case ev.ProposalsFailed():
                 self._failed(event)
             case ev.MatchesEnded():
@@ -226,36 +231,48 @@ class Audit:
         self._end(ticket, "matched", "")
 
     def _accepted(self, event: ev.Accepted) -> None:
-        proposal = self._proposal(event.proposal, event.queue, "open")
+        self.accept(event.proposal, event.queue, event.player)
+        self.pend(event.proposal, event.queue, {event.pending}, event.ticket, event.previous)
+
+    def accept(self, number: int, queue: str, player: int) -> None:
+        """A player of a proposal has accepted."""
+        proposal = self._proposal(number, queue, "open")
         if proposal is None:
             return
-        members = self._members(proposal)
-        if event.player not in members or event.player in proposal.accepted:
-            self.fault(f"player {event.player} cannot accept proposal {event.proposal}")
-        proposal.accepted.add(event.player)
-        if event.pending != len(members) - len(proposal.accepted):
-            self.fault(f"{event.pending} players are pending in proposal {event.proposal}, says the journal")
-        self._all_touched(event, proposal)
-        for number in proposal.tickets:
-            self.tickets[number].story.append((self.sequence, "accepted"))
+        if player not in self._members(proposal) or player in proposal.accepted:
+            self.fault(f"player {player} cannot accept proposal {number}")
+        proposal.accepted.add(player)
 
-    def _made(self, event: ev.MatchMade) -> None:
+    def pend(self, number: int, queue: str, pending: set[int], tickets: Array, previous: Array) -> None:
+        """So many of its players have not, and its tickets hear of it."""
+        proposal = self.proposals.get(number)
+        if proposal is None or proposal.standing != "open":
+            return
+        if pending != {len(self._members(proposal) - proposal.accepted)}:
+            told = ", ".join(map(str, sorted(pending)))
+            self.fault(f"{told} players are pending in proposal {number}, says the journal")
+        self._all_touched(queue, tickets, previous, proposal)
+        for ticket in proposal.tickets:
+            self.tickets[ticket].story.append((self.sequence, "accepted"))
+
+    def make(self, event: ev.MatchMade) -> None:
+        """A proposal is a match."""
         proposal = self._proposal(event.proposal, event.queue, "open")
         if proposal is None:
             return
         if self._members(proposal) - proposal.accepted:
             self.fault(f"proposal {event.proposal} is a match, but not all have accepted")
-        for ticket in self._all_touched(event, proposal):
+        for ticket in self._all_touched(event.queue, event.ticket, event.previous, proposal):
             self._match(ticket)
         proposal.standing = "running" if event.ends_ms else "over"
         if not event.ends_ms:
             self._release(proposal)
 
-    def _all_touched(self, event: ev.Accepted | ev.MatchMade, proposal: Proposal) -> list[Ticket]:
-        if tuple(event.ticket.tolist()) != proposal.tickets:
+    def _all_touched(self, queue: str, tickets: Array, previous: Array, proposal: Proposal) -> list[Ticket]:
+        if tuple(tickets.tolist()) != proposal.tickets:
             self.fault(f"I3: proposal {proposal.number} has other tickets than it was made with")
-        told = zip(event.ticket.tolist(), event.previous.tolist(), strict=True)
-        found = [self._touched(number, previous, event.queue, "proposed") for number, previous in told]
+        told = zip(tickets.tolist(), previous.tolist(), strict=True)
+        found = [self._touched(number, before, queue, "proposed") for number, before in told]
         return [ticket for ticket in found if ticket is not None]
 
     def _failed(self, event: ev.ProposalsFailed) -> None:

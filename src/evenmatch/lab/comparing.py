@@ -23,10 +23,13 @@ from .population import Population
 from .queues import NotApplicable, for_matcher, settled
 from .runs import Case, Found
 from .traffic import require_hours
+from .world import STEP_MS
 
 __all__ = ["Stopped", "compare"]
 
 SEEDS_MOST: Final = 1_000
+STEP_LEAST_S: Final = 0.01
+STEP_MOST_S: Final = 60.0
 _NOT_COMPARED: Final = ("by", "histograms")
 
 Progress = Callable[[list[float]], None]
@@ -40,6 +43,7 @@ def compare(
     queues: Sequence[str | Path] | None = None,
     hours: float = 4.0,
     seeds: int = 3,
+    step_s: float = STEP_MS / 1000,
     keep: Path | None = None,
     workers: int | None = None,
     dask: str | None = None,
@@ -48,8 +52,9 @@ def compare(
     """Run every matcher, or every queue of these files, with seeds 1 to `seeds`, and set them side by side.
 
     `population` is a preset, a file, or a value. Without matchers and queues it is all matchers. With `keep`, a folder,
-    what is done is kept there and not done again. Raises LabError when something cannot be used, and Stopped when it
-    was interrupted.
+    what is done is kept there and not done again. `step_s`: how far the moments of virtual time are apart; what is due
+    between two happens at the later one. Raises LabError when something cannot be used, and Stopped when it was
+    interrupted.
     """
     if isinstance(population, Population):
         given, folder, called = population, Path(), population.title
@@ -58,15 +63,22 @@ def compare(
     require_hours(hours)
     if not 1 <= seeds <= SEEDS_MOST:
         raise LabError(f"{seeds} seeds cannot be run: use 1 to {SEEDS_MOST}")
+    if not STEP_LEAST_S <= step_s <= STEP_MOST_S:
+        raise LabError(f"steps of {step_s:g} s cannot be run: use {STEP_LEAST_S:g} to {STEP_MOST_S:g}")
     if matchers is not None and queues is not None:
         raise LabError("give matchers or queues, not both: the rules of a queue name its matcher")
     played, not_played = _queues(given, matchers, queues)
     if not played:
         raise LabError(f"none can play {called}: " + "; ".join(f"{one.name}: {one.why}" for one in not_played))
-    cases = [Case(name, spec, given, str(folder), seed, hours) for name, spec in played for seed in range(1, seeds + 1)]
+    step_ms = round(step_s * 1000)
+    cases = [
+        Case(name, spec, given, str(folder), seed, hours, step_ms)
+        for name, spec in played
+        for seed in range(1, seeds + 1)
+    ]
     found = run_all(cases, keep, workers, dask, progress)
     rows = [_row(name, spec, [one for one in found if one.name == name]) for name, spec in played]
-    return Comparison(called, given, hours, seeds, rows, not_played)
+    return Comparison(called, given, hours, seeds, rows, not_played, step_ms / 1000)
 
 
 def _queues(

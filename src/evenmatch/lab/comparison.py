@@ -12,6 +12,7 @@ from evenmatch.errors import LabError
 
 from .intervals import Interval
 from .population import Population
+from .world import STEP_MS
 
 __all__ = ["COLUMNS", "Comparison", "NotPlayed", "Row"]
 
@@ -75,6 +76,8 @@ class Comparison(msgspec.Struct, frozen=True):
     seeds: int
     rows: list[Row]
     not_played: list[NotPlayed]
+    step_s: float = STEP_MS / 1000
+    """How far the moments of virtual time are apart."""
 
     @property
     def front(self) -> list[str]:
@@ -95,6 +98,7 @@ class Comparison(msgspec.Struct, frozen=True):
         return {
             "population": self.called,
             "hours": self.hours,
+            "step_s": self.step_s,
             "seeds": list(range(1, self.seeds + 1)),
             "matchers": [
                 {

@@ -30,10 +30,16 @@ class Facts:
         self._profile = {
             f"profile.{name}": words for name, words in people.profile.items() if f"profile.{name}" in keeps
         }
+        self._bare = self._sides is None and self._latency is None and self._regions is None and not self._profile
 
-    def member(self, row: int, believed: Array) -> Member:
-        """One player, as the engine may know them."""
-        rating = float(believed[row])
+    def members(self, rows: Array, believed: Array) -> list[Member]:
+        """Players, as the engine may know them; `believed`: the ratings of these."""
+        known = zip(rows.tolist(), believed.tolist(), self._ping[rows].tolist(), strict=True)
+        if self._bare:
+            return [Member(row + 1, rating, ping, _NO_FACTS, _NO_TRAITS) for row, rating, ping in known]
+        return [self._member(row, rating, ping) for row, rating, ping in known]
+
+    def _member(self, row: int, rating: float, ping: float) -> Member:
         facts, traits = _NO_FACTS, _NO_TRAITS
         if self._sides is not None:
             mine = self._sides[row].tolist()
@@ -44,4 +50,4 @@ class Facts:
             traits = {"region": self._regions[row]}
         if self._profile:
             traits = traits | {name: words[row] for name, words in self._profile.items()}
-        return Member(row + 1, rating, float(self._ping[row]), facts, traits)
+        return Member(row + 1, rating, ping, facts, traits)

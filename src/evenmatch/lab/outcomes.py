@@ -22,6 +22,7 @@ __all__ = ["Outcomes"]
 _LUCK: Final = 30
 _TEAMS_ROOM: Final = 256
 _LEAST: Final = 1e-12
+_AHEAD: Final = 4_096
 
 
 class Outcomes:
@@ -31,6 +32,8 @@ class Outcomes:
         self._people, self._seed = people, seed
         self._scale = game.scale
         self._noise = game.scale / math.log(10.0)
+        self._luck = np.zeros((0, 0))
+        """float64[n, teams]: what bad luck costs each team of the matches 0, 1, 2, ..."""
         form = game.format
         self._alone = form.teams == 1
         """All against all, and the matchmaker sees a lobby."""
@@ -78,16 +81,31 @@ class Outcomes:
         extra: Array = own - latency.min(axis=2)
         return extra
 
-    def result(self, match: int, rows: Array, team: Array) -> tuple[Array, Array, Array]:
-        """Players' rows team by team, where each team begins (int64[teams + 1]), and the teams' ranks (0 is best)."""
-        size = np.bincount(team)
-        strength = np.bincount(team, self._people.skill[rows]) / size
-        drawn = uniforms(self._seed, match * _TEAMS_ROOM + np.arange(len(size)), _LUCK)
-        played = strength - self._noise * np.log(-np.log(np.clip(drawn, _LEAST, 1.0 - _LEAST)))
-        rank = np.empty(len(size), np.int64)
-        rank[np.argsort(-played, kind="stable")] = np.arange(len(size))
-        start = np.concatenate([[0], np.cumsum(size)])
-        return rows[np.argsort(team, kind="stable")], start, rank
+    def results(self, match: Array, rows: Array, team: Array) -> tuple[Array, Array, Array]:
+        """How matches end, whose players (int64[k, seats]) are in teams of the same sizes each.
+
+        Players' rows (int64[k * seats]) match by match and team by team; where each team begins (int64[teams + 1]); the
+        teams' ranks (int64[k, teams], 0 is best).
+        """
+        matches, teams = len(team), int(team[0].max()) + 1
+        code = (team + np.arange(matches)[:, None] * teams).ravel()
+        size = np.bincount(code, minlength=matches * teams)
+        strength = np.bincount(code, self._people.skill[rows.ravel()]) / size
+        if match.max() >= len(self._luck):
+            self._draw(int(match.max()), teams)
+        played = strength.reshape(matches, teams) - self._luck[match]
+        rank = np.empty((matches, teams), np.int64)
+        order = np.argsort(-played, axis=1, kind="stable")
+        np.put_along_axis(rank, order, np.arange(teams)[None, :], axis=1)
+        start = np.concatenate([[0], np.cumsum(size[:teams])])
+        return rows.ravel()[np.argsort(code, kind="stable")], start, rank
+
+    def _draw(self, match: int, teams: int) -> None:
+        """Draw the luck of all matches up to this one and beyond: a thousand draws cost hardly more than one."""
+        number = np.arange(len(self._luck), max(match + 1, 2 * len(self._luck), _AHEAD))
+        drawn = uniforms(self._seed, (number[:, None] * _TEAMS_ROOM + np.arange(teams)).ravel(), _LUCK)
+        luck = self._noise * np.log(-np.log(np.clip(drawn, _LEAST, 1.0 - _LEAST)))
+        self._luck = np.concatenate([self._luck.reshape(-1, teams), luck.reshape(-1, teams)])
 
 
 def _gaps(strength: Array, team: Array) -> Array:

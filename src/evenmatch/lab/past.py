@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
+from evenmatch.domain import batch_events as many
 from evenmatch.domain import events as ev
 from evenmatch.domain.arrays import Array
 from evenmatch.domain.queue import QueueSpec
@@ -140,6 +141,10 @@ class _Reader:
             case ev.MatchMade():
                 if event.proposal in self._proposals:
                     self.story.made(*self._proposals.pop(event.proposal), event.at_ms)
+            case many.MatchesMade():
+                for proposal in dict.fromkeys(event.proposal.tolist()):
+                    if proposal in self._proposals:
+                        self.story.made(*self._proposals.pop(proposal), event.at_ms)
             case ev.ProposalsFailed():
                 for ticket in event.blamed.tolist():
                     self.story.leave(ticket, event.at_ms, End.BLAMED)

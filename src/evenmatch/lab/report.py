@@ -310,7 +310,8 @@ def _again(found: Comparison, command: str) -> str:
     rules = tomli_w.dumps({"queues": {row.name: without_none(row.queue) for row in found.rows}})
     return (
         f"<h2>Run it again</h2><pre>{escape(command)}</pre>"
-        f"<p>Seeds 1 to {found.seeds}. The same program gives the same numbers.</p>"
+        f"<p>Seeds 1 to {found.seeds}, moments {number(found.step_s)} s apart. "
+        "The same program gives the same numbers.</p>"
         f"<details><summary>The population</summary><pre>{escape(plain)}</pre></details>"
         f"<details><summary>The queues</summary><pre>{escape(rules)}</pre></details>"
     )

@@ -36,7 +36,7 @@ class PlainWire:
     """Everything arrives, once, at once."""
 
     def __init__(self) -> None:
-        self.engine = Engine()
+        self.engine = Engine(records=False)
 
     def carried(self, agenda: Agenda, kind: Kind, what: Array, now_ms: int) -> Array:  # noqa: ARG002
         """All of it."""

@@ -4,7 +4,8 @@
                                             └─ a wave ─> the queue's matcher ─> FinishWave
 
 One population, one seed and one queue give one run, bit for bit. Nothing here decides who plays whom: the engine, its
-rules and the matcher do, as in the server. A plan takes no virtual time.
+rules and the matcher do, as in the server. A plan takes no virtual time. What people do in a moment is handed to the
+engine together, and what only the measures ask for is worked out for many matches at a time.
 """
 
 import contextlib
@@ -15,13 +16,14 @@ from typing import Final
 import numpy as np
 
 from evenmatch.core.engine import Step
+from evenmatch.domain import batch_events as many
 from evenmatch.domain import commands as cmd
 from evenmatch.domain import events as ev
 from evenmatch.domain.arrays import Array, numbers
 from evenmatch.domain.effects import RunMatcher
 from evenmatch.domain.queue import QueueSpec
 from evenmatch.domain.refusals import Refusal
-from evenmatch.domain.ticket import Cause, TicketRequest
+from evenmatch.domain.ticket import Cause, Member, TicketRequest
 from evenmatch.matchers.contract import Matcher, plan_wave, wave_next_change_ms
 from evenmatch.matchers.registry import build
 from evenmatch.numerics.rating_models import Ratings, build_model
@@ -34,14 +36,18 @@ from .outcomes import Outcomes
 from .overtaking import overtaken
 from .people import People
 from .population import Population
+from .rosters import Rosters, Stage
 from .traffic import Traffic
 from .wire import Crashed, PlainWire, Wire
 
 __all__ = ["STEP_MS", "World"]
 
-STEP_MS: Final = 500
+STEP_MS: Final = 1_000
 _PLAYERS: Final = 1 << 24
 """A player's number takes so much room in the code of an answer."""
+_NO_ATTRIBUTES: Final[dict[str, str | int | float | bool]] = {}
+_TOGETHER: Final = 4_096
+"""Matches that are written to the log at a time."""
 
 
 class World:
@@ -60,7 +66,7 @@ class World:
         wire: Wire | None = None,
     ) -> None:
         self.spec, self.people, self.traffic = spec, people, traffic
-        self.behaviour = Behaviour(population.sessions, seed)
+        self.behaviour = Behaviour(population.sessions, seed, len(traffic))
         self.until_ms = int(hours * 3_600_000)
         self.agenda = Agenda(step_ms, self.until_ms)
         self.log = Log(self.until_ms)
@@ -74,12 +80,11 @@ class World:
         self._facts = Facts(spec, population, people)
         self._busy = np.zeros(len(people), bool)
         """Players who are in a session."""
-        self._proposals: dict[int, tuple[Array, Array]] = {}
-        """Open ready checks: tickets and their teams"""
-        self._fresh: list[tuple[int, Array, Array]] = []
-        """Matches of this moment: number, tickets and their teams"""
-        self._playing: dict[int, tuple[Array, Array, Array]] = {}
-        """Running matches: tickets; players' rows and their teams in the game"""
+        self._alone = bool((traffic.size == 1).all())
+        """Nobody comes with others."""
+        self.rosters = Rosters(spec.format.seats)
+        self._begun: list[tuple[int, Array]] = []
+        """Matches that the log does not have yet: when, and their numbers"""
         self._handlers: dict[Kind, Callable[[Array], None]] = {
             Kind.ENDS: self._end,
             Kind.ACCEPTS: self._accept,
@@ -110,11 +115,12 @@ class World:
             if due[-1][0] == Kind.WAKES:
                 with contextlib.suppress(Crashed):
                     self._do(cmd.Tick())
-            self._begin()
             if now_ms - told >= 60_000:
                 told = now_ms
+                self._write(_TOGETHER)
                 progress(now_ms / self.until_ms)
         progress(1.0)
+        self._write(1)
         self.log.ended_skill_error = self._skill_error()
         self.log.ended_mu, self.log.ended_games = self.ratings.mu, self.games
         self.log.state_hash = self.wire.finished()
@@ -134,11 +140,12 @@ class World:
         """Live on with what a command led to, and carry its waves out."""
         for event in step.events:
             match event:
+                case many.MatchesMade():
+                    self._made(event.proposal[np.diff(event.proposal, prepend=0) != 0])
                 case ev.WaveFinished() if len(event.roster):
                     self._proposed(event)
                 case ev.MatchMade():
-                    tickets, teams = self._proposals.pop(event.proposal)
-                    self._made(event.proposal, tickets, teams)
+                    self._made(numbers([event.proposal]))
                 case ev.ProposalsFailed():
                     self._failed(event)
                 case ev.TicketsGone():
@@ -175,155 +182,151 @@ class World:
             self._take(step)
 
     def _proposed(self, event: ev.WaveFinished) -> None:
-        tickets = self.log.tickets
-        for place, (roster, teams) in enumerate(zip(event.roster, event.team_of, strict=True)):
-            seated = roster >= 0
-            number = event.first_proposal + place
-            if not event.deadline_ms:
-                self._made(number, roster[seated], teams[seated])
-                continue
-            self._proposals[number] = roster[seated], teams[seated]
-            tickets.end[roster[seated] - 1] = End.PROPOSED
-        if event.deadline_ms:
-            self._ask(event)
-
-    def _ask(self, event: ev.WaveFinished) -> None:
-        """What everybody will answer, and when."""
-        tickets = self.log.tickets
-        seated = event.roster >= 0
+        """Who is in each proposal, how long its match will take, and what everybody will answer."""
+        log, seated = self.log.tickets, event.roster >= 0
         ticket = event.roster[seated]
-        proposal = np.broadcast_to(event.first_proposal + np.arange(len(event.roster))[:, None], event.roster.shape)[
-            seated
-        ]
-        size = tickets.size[ticket - 1]
-        whose = np.repeat(np.arange(len(ticket)), size)
-        member = np.arange(len(whose)) - np.repeat(np.cumsum(size) - size, size)
-        row = ticket[whose] - 1
-        keys = tickets.session[row] * GAMES + tickets.game[row]
-        will, after_ms = self.behaviour.answers(keys, member, tickets.tried[row])
-        player = self._players_of(tickets.session[row], member) + 1
-        code = proposal[whose] * _PLAYERS + player
+        row, whose = self._rows(log.session[ticket - 1])
+        shape = len(event.roster), self.spec.format.seats
+        team = event.team_of[seated][whose]
+        keys = log.session[ticket - 1] * GAMES + log.game[ticket - 1]
+        held = np.count_nonzero(seated, axis=1)
+        lasts_ms = self.behaviour.match_ms(np.minimum.reduceat(keys, np.cumsum(held) - held))
+        stage = Stage.ASKED if event.deadline_ms else Stage.UNKNOWN
+        self.rosters.add(event.first_proposal, event.roster, row.reshape(shape), team.reshape(shape), lasts_ms, stage)
+        number = event.first_proposal + np.arange(len(event.roster))
+        if not event.deadline_ms:
+            self._made(number)
+            return
+        log.end[ticket - 1] = End.PROPOSED
+        member = np.arange(len(whose)) - np.searchsorted(whose, whose)
+        will, after_ms = self.behaviour.answers(keys[whose], member, log.tried[ticket[whose] - 1])
+        code = np.repeat(number, shape[1]) * _PLAYERS + row + 1
         for kind, what in ((Kind.ACCEPTS, ACCEPTS), (Kind.DECLINES, DECLINES), (Kind.LOSES, LOST)):
             chosen = will == what
             if chosen.any():
                 self.agenda.add(kind, self.now_ms + after_ms[chosen], code[chosen])
         self.agenda.add(Kind.WAKES, numbers([event.deadline_ms]), numbers([0]))
 
-    def _players_of(self, session: Array, member: Array) -> Array:
-        rows: Array = (self.traffic.first[session] + member) % len(self.people)
-        return rows
-
-    def _rows_of(self, tickets: Array) -> tuple[Array, Array]:
-        """The rows of the players of these tickets, and for each the place of its ticket."""
-        log = self.log.tickets
-        size = log.size[tickets - 1]
-        whose = np.repeat(np.arange(len(tickets)), size)
+    def _rows(self, session: Array) -> tuple[Array, Array]:
+        """The rows of the players of these sessions, and for each the place of its session."""
+        if self._alone:
+            return self.traffic.first[session], np.arange(len(session))
+        size = self.traffic.size[session]
+        whose = np.repeat(np.arange(len(session)), size)
         member = np.arange(len(whose)) - np.repeat(np.cumsum(size) - size, size)
-        return self._players_of(log.session[tickets[whose] - 1], member), whose
+        return (self.traffic.first[session[whose]] + member) % len(self.people), whose
 
-    def _made(self, number: int, tickets: Array, teams: Array) -> None:
-        """A match is played."""
-        self.log.tickets.end[tickets - 1] = End.MATCHED
-        self._fresh.append((number, tickets, teams))
-
-    def _begin(self) -> None:
-        """The matches of this moment begin: how even they are, and when they will be over."""
-        if not self._fresh:
-            return
-        log, seats = self.log.tickets, self.spec.format.seats
-        number = numbers([match for match, _, _ in self._fresh])
-        tickets = np.concatenate([tickets for _, tickets, _ in self._fresh])
-        teams = np.concatenate([teams for _, _, teams in self._fresh])
+    def _made(self, match: Array) -> None:
+        """Matches begin."""
+        rosters, log, at = self.rosters, self.log.tickets, match - 1
+        tickets = rosters.tickets(match)
+        log.end[tickets - 1] = End.MATCHED
         log.ended_ms[tickets - 1] = self.now_ms
-        flat, whose = self._rows_of(tickets)
-        rows = flat.reshape(-1, seats)
-        believed = self.ratings.mu[rows]
-        team = self.outcomes.teams(teams[whose].reshape(rows.shape), believed)
-        keys = log.session[tickets - 1] * GAMES + log.game[tickets - 1]
-        held = np.array([len(tickets) for _, tickets, _ in self._fresh])
-        lasts_ms = self.behaviour.match_ms(np.minimum.reduceat(keys, np.cumsum(held) - held))
+        rosters.stage[at] = Stage.PLAYED
+        rosters.believed[at] = self.ratings.mu[rosters.row[at]]
+        self.agenda.add(Kind.ENDS, self.now_ms + rosters.lasts_ms[at], match)
+        self._begun.append((self.now_ms, match))
+
+    def _write(self, least: int) -> None:
+        """Write the matches that have begun to the log, if there are so many: how even they are, and who is in them."""
+        if sum(len(match) for _, match in self._begun) < least:
+            return
+        match = np.concatenate([match for _, match in self._begun])
+        at_ms = np.repeat(numbers([when for when, _ in self._begun]), [len(match) for _, match in self._begun])
+        self._begun.clear()
+        rosters, seats = self.rosters, self.spec.format.seats
+        row, believed = rosters.row[match - 1], rosters.believed[match - 1]
+        team = self.outcomes.teams(rosters.team[match - 1], believed)
+        tickets = rosters.tickets(match)
         self.log.matches.add(
-            at_ms=np.full(len(number), self.now_ms),
-            match=number,
-            lasts_ms=lasts_ms,
-            players=np.full(len(number), seats),
-            **self.outcomes.told(rows, team, believed),
+            at_ms=at_ms,
+            match=match,
+            lasts_ms=rosters.lasts_ms[match - 1],
+            players=np.full(len(match), seats),
+            **self.outcomes.told(row, team, believed),
         )
         self.log.seats.add(
-            match=np.repeat(number, seats),
-            row=flat,
-            ticket=tickets[whose],
+            match=np.repeat(match, seats),
+            row=row.ravel(),
+            ticket=np.repeat(tickets, self.log.tickets.size[tickets - 1]),
             team=team.ravel(),
-            extra_ms=self.outcomes.extra_ms(rows).ravel(),
+            extra_ms=self.outcomes.extra_ms(row).ravel(),
         )
-        for place, (match, seated, _) in enumerate(self._fresh):
-            self._playing[match] = seated, rows[place], team[place]
-        self.agenda.add(Kind.ENDS, self.now_ms + lasts_ms, number)
-        self._fresh.clear()
 
     def _failed(self, event: ev.ProposalsFailed) -> None:
-        for number in event.proposal.tolist():
-            self._proposals.pop(number, None)
+        known = event.proposal[event.proposal <= len(self.rosters.stage)]
+        self.rosters.stage[known - 1] = Stage.OVER
         self._gone(event.blamed, End.BLAMED)
         tickets = self.log.tickets
         tickets.end[event.returned - 1] = End.WAITING
         tickets.tried[event.returned - 1] += 1
 
     def _gone(self, tickets: Array, how: End) -> None:
-        log = self.log.tickets
-        log.end[tickets - 1] = how
-        log.ended_ms[tickets - 1] = self.now_ms
         if len(tickets):
-            self._busy[self._rows_of(tickets)[0]] = False
+            log = self.log.tickets
+            log.end[tickets - 1] = how
+            log.ended_ms[tickets - 1] = self.now_ms
+            self._busy[self._rows(log.session[tickets - 1])[0]] = False
 
     # -- what people do ----------------------------------------------------------------------------------------------
 
     def _join(self, keys: Array) -> None:
-        requests, joined = [], []
-        coming: set[int] = set()
-        for place, key in enumerate(keys.tolist()):
-            rows = self._party(key // GAMES)
-            if key % GAMES == 0 and (self._busy[rows].any() or not coming.isdisjoint(rows.tolist())):
-                self.log.skipped += 1
-                continue
-            coming.update(rows.tolist())
-            members = tuple(self._facts.member(row, self.ratings.mu) for row in rows.tolist())
-            requests.append(TicketRequest(members, key=self.wire.key(key)))
-            joined.append(place)
-        if not requests:
+        rows, whose = self._rows(keys // GAMES)
+        stays_away = self._still_here(keys, rows, whose)
+        if stays_away.any():
+            self.log.skipped += int(np.count_nonzero(stays_away))
+            keys = keys[~stays_away]
+            rows, whose = self._rows(keys // GAMES)
+        if not len(keys):
             return
-        step = self._do(cmd.JoinMany(self.spec.name, tuple(requests)))
-        taken: list[int] = []
-        for place, outcome in zip(joined, step.outcomes, strict=True):
-            if isinstance(outcome, Refusal):
-                self.log.refused[outcome.reason.code] = self.log.refused.get(outcome.reason.code, 0) + 1
-                self._busy[self._party(int(keys[place]) // GAMES)] = False
-            else:
-                assert outcome == self.log.tickets.count + len(taken) + 1, "tickets are numbered on"
-                taken.append(place)
-        if taken:
-            self._note(keys[taken])
+        members = self._facts.members(rows, self.ratings.mu[rows])
+        parties: list[tuple[Member, ...]] = [(member,) for member in members]
+        if not self._alone:
+            ends = np.cumsum(self.traffic.size[keys // GAMES]).tolist()
+            parties = [tuple(members[begin:end]) for begin, end in zip([0, *ends[:-1]], ends, strict=True)]
+        wishes = zip(parties, keys.tolist(), strict=True)
+        requests = tuple(TicketRequest(party, _NO_ATTRIBUTES, self.wire.key(key)) for party, key in wishes)
+        outcomes = self._do(cmd.JoinMany(self.spec.name, requests)).outcomes
+        taken = np.array([not isinstance(outcome, Refusal) for outcome in outcomes])
+        if not taken.all():
+            for outcome in outcomes:
+                if isinstance(outcome, Refusal):
+                    self.log.refused[outcome.reason.code] = self.log.refused.get(outcome.reason.code, 0) + 1
+            self._busy[rows[~taken[whose]]] = False
+            keys, outcomes = keys[taken], tuple(outcome for outcome in outcomes if not isinstance(outcome, Refusal))
+            rows, whose = self._rows(keys // GAMES)
+        first = self.log.tickets.count + 1
+        assert outcomes == tuple(range(first, first + len(keys))), "tickets are numbered on"
+        if len(keys):
+            self._note(keys, rows, whose)
 
-    def _party(self, session: int) -> Array:
-        """The rows of a session's players."""
-        rows: Array = (int(self.traffic.first[session]) + np.arange(int(self.traffic.size[session]))) % len(self.people)
-        return rows
+    def _still_here(self, keys: Array, rows: Array, whose: Array) -> Array:
+        """bool[n]: whose players are in an earlier session, or come with somebody else at this moment."""
+        new, busy = keys % GAMES == 0, self._busy[rows]
+        if len(set(rows.tolist())) == len(rows):
+            found: Array = new & (busy if self._alone else np.bincount(whose, busy, len(keys)) > 0)
+            return found
+        coming: set[int] = set()
+        found = np.zeros(len(keys), bool)
+        for place in range(len(keys)):
+            party = rows[whose == place].tolist()
+            found[place] = new[place] and (self._busy[party].any() or not coming.isdisjoint(party))
+            coming.update(() if found[place] else party)
+        return found
 
-    def _note(self, keys: Array) -> None:
+    def _note(self, keys: Array, people: Array, whose: Array) -> None:
         """Tickets have joined."""
         log = self.log.tickets
         rows = log.add(len(keys))
-        session = keys // GAMES
-        log.session[rows], log.game[rows] = session, keys % GAMES
-        log.size[rows] = self.traffic.size[session]
+        session, game = np.divmod(keys, GAMES)
+        size = self.traffic.size[session]
+        log.session[rows], log.game[rows], log.size[rows] = session, game, size
         log.joined_ms[rows] = self.now_ms
-        tickets = np.arange(rows.start, rows.stop) + 1
-        people, whose = self._rows_of(tickets)
         self._busy[people] = True
-        size = log.size[rows]
-        log.rating[rows] = np.bincount(whose, self.ratings.mu[people], len(keys)) / size
-        log.skill[rows] = np.bincount(whose, self.people.skill[people], len(keys)) / size
+        for column, brought in ((log.rating, self.ratings.mu[people]), (log.skill, self.people.skill[people])):
+            column[rows] = brought if self._alone else np.bincount(whose, brought, len(keys)) / size
         log.region[rows] = self.people.region[self.traffic.first[session]]
+        tickets = np.arange(rows.start, rows.stop) + 1
         self.agenda.add(Kind.GIVES_UP, self.now_ms + self.behaviour.patience_ms(keys), tickets)
 
     def _give_up(self, tickets: Array) -> None:
@@ -331,58 +334,55 @@ class World:
         asked = tickets[end == End.PROPOSED]
         if len(asked):  # nobody leaves while a match is at hand; if nothing comes of it, then
             self.agenda.add(Kind.GIVES_UP, np.full(len(asked), self.now_ms + 1_000), asked)
-        for ticket in tickets[end == End.WAITING].tolist():
-            self._do(cmd.Leave(ticket))
+        leaving = tickets[end == End.WAITING]
+        if len(leaving):
+            self._do(cmd.LeaveMany(leaving))
+
+    def _asked(self, codes: Array) -> tuple[Array, Array]:
+        """Proposals that are still open, and the players who have something to say."""
+        proposal, player = np.divmod(codes, _PLAYERS)
+        still = self.rosters.of(proposal, Stage.ASKED)
+        return proposal[still], player[still]
 
     def _accept(self, codes: Array) -> None:
-        self._answer(codes, cmd.Accept)
+        proposal, player = self._asked(codes)
+        if len(proposal):
+            self._do(cmd.AcceptMany(proposal, player))
 
     def _decline(self, codes: Array) -> None:
-        self._answer(codes, cmd.Decline)
-
-    def _answer(self, codes: Array, what: Callable[[int, int], cmd.Command]) -> None:
-        for proposal, player in zip((codes // _PLAYERS).tolist(), (codes % _PLAYERS).tolist(), strict=True):
-            if proposal in self._proposals:
-                self._do(what(proposal, player))
+        for proposal, player in zip(*(column.tolist() for column in self._asked(codes)), strict=True):
+            if self.rosters.stage[proposal - 1] == Stage.ASKED:
+                self._do(cmd.Decline(proposal, player))
 
     def _lose(self, codes: Array) -> None:
-        for proposal, player in zip((codes // _PLAYERS).tolist(), (codes % _PLAYERS).tolist(), strict=True):
-            if proposal in self._proposals:
-                tickets, _ = self._proposals[proposal]
-                rows, whose = self._rows_of(tickets)
-                lost = tickets[whose[rows == player - 1]]
-                self._do(cmd.LoseContact(lost))
+        for proposal, player in zip(*(column.tolist() for column in self._asked(codes)), strict=True):
+            tickets = self.rosters.tickets(numbers([proposal]))
+            rows, whose = self._rows(self.log.tickets.session[tickets - 1])
+            self._do(cmd.LoseContact(tickets[whose[rows == player - 1]]))
 
     def _end(self, matches: Array) -> None:
-        """Matches are over."""
-        over: list[Array] = []
-        try:
-            for number in matches.tolist():
-                if number in self._playing:
-                    over.append(self._result(number))
-        finally:  # also if the engine crashed in the middle
-            if over:
-                self._go_on(np.concatenate(over) - 1)
-
-    def _result(self, match: int) -> Array:
-        """Who won, and what that does to ratings; the tickets that were in it."""
-        tickets, rows, team = self._playing[match]
+        """Matches are over: who won, and what that does to ratings. Some play on after a while, some leave."""
+        rosters = self.rosters
+        matches = matches[rosters.of(matches, Stage.PLAYED)]
+        if not len(matches):
+            return
         if self.spec.match.runs_s:
-            self._do(cmd.EndMatch(match))
-        del self._playing[match]
-        order, start, rank = self.outcomes.result(match, rows, team)
-        after = self._model.updated(self.ratings.take(order), self.games[order], start, rank)
+            self._do(cmd.EndMatches(matches))
+        rosters.stage[matches - 1] = Stage.OVER
+        rows = rosters.row[matches - 1]
+        team = self.outcomes.teams(rosters.team[matches - 1], rosters.believed[matches - 1])
+        order, start, rank = self.outcomes.results(matches, rows, team)
+        after = self._model.updated_many(self.ratings.take(order), self.games[order], start, rank)
         for mine, new in zip(self.ratings, after, strict=True):
             mine[order] = new
         self.games[order] += 1
-        return tickets
+        self._go_on(rosters.tickets(matches) - 1)
 
     def _go_on(self, places: Array) -> None:
-        """Some play on after a while, some leave."""
         log = self.log.tickets
         keys = log.session[places] * GAMES + log.game[places]
         stays = self.behaviour.stays(keys)
         self.agenda.add(Kind.JOINS, self.now_ms + self.behaviour.pause_ms(keys[stays]), keys[stays] + 1)
-        leaving = places[~stays] + 1
+        leaving = log.session[places[~stays]]
         if len(leaving):
-            self._busy[self._rows_of(leaving)[0]] = False
+            self._busy[self._rows(leaving)[0]] = False

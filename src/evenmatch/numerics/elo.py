@@ -11,9 +11,9 @@ import numpy as np
 
 from evenmatch.domain.arrays import Array
 
-from .compiled import FLOAT, FLOATS, INTS, kernel
+from .compiled import FLOAT, FLOATS, INTS, INTS2, kernel
 
-__all__ = ["odds", "updated"]
+__all__ = ["odds", "updated", "updated_many"]
 
 
 @kernel()
@@ -47,6 +47,20 @@ def updated(rating: Array, k: Array, start: Array, rank: Array, scale: float) ->
                 surplus += result - _expected(means[team], means[other], scale)
         for player in range(start[team], start[team + 1]):
             new[player] = rating[player] + k[player] * surplus / (teams - 1)
+    return new
+
+
+@kernel(FLOATS, FLOATS, INTS, INTS2, FLOAT)
+def updated_many(rating: Array, k: Array, start: Array, rank: Array, scale: float) -> Array:
+    """The same after many matches of one shape, each with players of its own, who stand match by match.
+
+    `rank`, int64[matches, teams].
+    """
+    seats = start[-1]
+    new = np.empty(len(rating))
+    for match in range(len(rank)):
+        first, end = match * seats, (match + 1) * seats
+        new[first:end] = updated(rating[first:end], k[first:end], start, rank[match], scale)
     return new
 
 

@@ -28,9 +28,9 @@ import numpy as np
 
 from evenmatch.domain.arrays import Array
 
-from .compiled import FLOAT, FLOATS, INTS, kernel
+from .compiled import FLOAT, FLOATS, INTS, INTS2, kernel
 
-__all__ = ["after_periods", "away", "odds", "updated"]
+__all__ = ["after_periods", "away", "odds", "updated", "updated_many"]
 
 CENTRE = 1500.0
 SCALE = 173.7178
@@ -153,6 +153,27 @@ def updated(
             )
             new_rating[player] = one * SCALE + CENTRE
             new_deviation[player], new_volatility[player] = unsure * SCALE, steady
+    return new_rating, new_deviation, new_volatility
+
+
+@kernel(FLOATS, FLOATS, FLOATS, INTS, INTS2, FLOAT)
+def updated_many(
+    rating: Array, deviation: Array, volatility: Array, start: Array, rank: Array, tau: float
+) -> tuple[Array, Array, Array]:
+    """The same after many matches of one shape, each with players of its own, who stand match by match.
+
+    `rank`, int64[matches, teams].
+    """
+    seats, count = start[-1], len(rating)
+    new_rating, new_deviation, new_volatility = np.empty(count), np.empty(count), np.empty(count)
+    for match in range(len(rank)):
+        first, end = match * seats, (match + 1) * seats
+        one, unsure, steady = updated(
+            rating[first:end], deviation[first:end], volatility[first:end], start, rank[match], tau
+        )
+        new_rating[first:end] = one
+        new_deviation[first:end] = unsure
+        new_volatility[first:end] = steady
     return new_rating, new_deviation, new_volatility
 
 

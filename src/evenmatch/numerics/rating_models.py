@@ -50,6 +50,9 @@ class RatingModel(Protocol):
     def updated(self, ratings: Ratings, games: Array, start: Array, rank: Array) -> Ratings:
         """The ratings after a match; `games`, int64[players]: matches rated before."""
 
+    def updated_many(self, ratings: Ratings, games: Array, start: Array, rank: Array) -> Ratings:
+        """The same after many matches of one shape, each with players of its own; `rank`, int64[matches, teams]."""
+
     def away(self, ratings: Ratings, days: Array) -> Ratings:
         """The ratings after so many days without a match, float64[players]."""
 
@@ -79,6 +82,11 @@ class WengLin(msgspec.Struct, frozen=True, kw_only=True):
     def updated(self, ratings: Ratings, games: Array, start: Array, rank: Array) -> Ratings:  # noqa: ARG002 not read here
         """One step of moment matching."""
         mu, sigma = weng_lin.updated(ratings.mu, ratings.sigma, start, rank, self.beta, self.tau, self.kappa)
+        return Ratings(mu, sigma, ratings.volatility)
+
+    def updated_many(self, ratings: Ratings, games: Array, start: Array, rank: Array) -> Ratings:  # noqa: ARG002 not read here
+        """The same, match by match."""
+        mu, sigma = weng_lin.updated_many(ratings.mu, ratings.sigma, start, rank, self.beta, self.tau, self.kappa)
         return Ratings(mu, sigma, ratings.volatility)
 
     def away(self, ratings: Ratings, days: Array) -> Ratings:
@@ -111,6 +119,11 @@ class Elo(msgspec.Struct, frozen=True, kw_only=True):
         k = np.where(games < self.placement, self.k_placement, self.k)
         return ratings._replace(mu=elo.updated(ratings.mu, k, start, rank, self.scale))
 
+    def updated_many(self, ratings: Ratings, games: Array, start: Array, rank: Array) -> Ratings:
+        """The same, match by match."""
+        k = np.where(games < self.placement, self.k_placement, self.k)
+        return ratings._replace(mu=elo.updated_many(ratings.mu, k, start, rank, self.scale))
+
     def away(self, ratings: Ratings, days: Array) -> Ratings:  # noqa: ARG002 nothing changes
         """Elo knows no doubt, so nothing changes."""
         return ratings
@@ -138,6 +151,10 @@ class Glicko2(msgspec.Struct, frozen=True, kw_only=True):
     def updated(self, ratings: Ratings, games: Array, start: Array, rank: Array) -> Ratings:  # noqa: ARG002 not read here
         """Steps 3 to 8 of the paper against each other team."""
         return Ratings(*glicko2.updated(*ratings, start, rank, self.tau))
+
+    def updated_many(self, ratings: Ratings, games: Array, start: Array, rank: Array) -> Ratings:  # noqa: ARG002 not read here
+        """The same, match by match."""
+        return Ratings(*glicko2.updated_many(*ratings, start, rank, self.tau))
 
     def away(self, ratings: Ratings, days: Array) -> Ratings:
         """The deviation grows by the volatility."""

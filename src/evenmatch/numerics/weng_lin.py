@@ -28,9 +28,9 @@ import numpy as np
 
 from evenmatch.domain.arrays import Array
 
-from .compiled import FLOAT, FLOATS, INTS, kernel
+from .compiled import FLOAT, FLOATS, INTS, INTS2, kernel
 
-__all__ = ["odds", "updated"]
+__all__ = ["odds", "updated", "updated_many"]
 
 
 @kernel()
@@ -80,6 +80,24 @@ def updated(
             share = own / variance[team]
             new_mu[player] = mu[player] + share * omega
             new_sigma[player] = math.sqrt(own * max(1.0 - share * delta, kappa))
+    return new_mu, new_sigma
+
+
+@kernel(FLOATS, FLOATS, INTS, INTS2, FLOAT, FLOAT, FLOAT)
+def updated_many(
+    mu: Array, sigma: Array, start: Array, rank: Array, beta: float, tau: float, kappa: float
+) -> tuple[Array, Array]:
+    """The same after many matches of one shape, each with players of its own, who stand match by match.
+
+    `rank`, int64[matches, teams].
+    """
+    seats = start[-1]
+    new_mu, new_sigma = np.empty(len(mu)), np.empty(len(mu))
+    for match in range(len(rank)):
+        first, end = match * seats, (match + 1) * seats
+        one, unsure = updated(mu[first:end], sigma[first:end], start, rank[match], beta, tau, kappa)
+        new_mu[first:end] = one
+        new_sigma[first:end] = unsure
     return new_mu, new_sigma
 
 

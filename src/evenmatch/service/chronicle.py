@@ -19,6 +19,7 @@ from typing import Any, Final
 import numpy as np
 
 from evenmatch.domain import backfill_events as bev
+from evenmatch.domain import batch_events as many
 from evenmatch.domain import events as ev
 from evenmatch.domain.ids import match_id, proposal_id, ticket_id
 from evenmatch.domain.ticket import Cause
@@ -35,6 +36,7 @@ _INFO: Final = (
     ev.WaveFinished,
     ev.MatchStarting,
     ev.MatchMade,
+    many.MatchesMade,
     ev.ProposalsFailed,
     ev.QueueModeSet,
     ev.ServerAllocated,
@@ -53,6 +55,7 @@ _DEBUG: Final = (
     ev.TicketsGone,
     ev.TicketUpdated,
     ev.Accepted,
+    many.ManyAccepted,
     ev.ContactLost,
     ev.MatchesEnded,
     bev.PlacesOffered,
@@ -70,6 +73,8 @@ def lines_of(event: ev.Event, *, debug: bool) -> Iterator[Told]:
             yield "match to start", _match(event.queue, event.proposal, event.ticket)
         case ev.MatchMade():
             yield "match made", _match(event.queue, event.proposal, event.ticket)
+        case many.MatchesMade():
+            yield from _matches(event)
         case ev.ProposalsFailed():
             fields: dict[str, Any] = {"queue": event.queue, "cause": Cause(event.cause).word}
             fields["proposals"] = [proposal_id(one) for one in event.proposal[:MOST].tolist()]
@@ -126,6 +131,14 @@ def _wave(event: ev.WaveFinished, *, debug: bool) -> Iterator[Told]:
         yield f"more of the kind: {what}", told | {"count": len(event.roster) - MOST}
 
 
+def _matches(event: many.MatchesMade) -> Iterator[Told]:
+    matches = np.unique(event.proposal)
+    for match in matches[:MOST].tolist():
+        yield "match made", _match(event.queue, match, event.ticket[event.proposal == match])
+    if len(matches) > MOST:
+        yield "more of the kind: match made", {"queue": event.queue, "count": len(matches) - MOST}
+
+
 def _match(queue: str, proposal: int, tickets: Any) -> dict[str, Any]:
     return {"queue": queue, "match": match_id(proposal), "tickets": [ticket_id(one) for one in tickets.tolist()]}
 
@@ -149,6 +162,13 @@ def _of_tickets(event: ev.Event) -> Iterator[Told]:
         case ev.Accepted():
             named = {"queue": event.queue, "proposal": proposal_id(event.proposal)}
             yield "accepted", named | {"pending": event.pending}
+        case many.ManyAccepted():
+            asked, first = np.unique(event.proposal, return_index=True)
+            for proposal, place in zip(asked[:MOST].tolist(), first[:MOST].tolist(), strict=True):
+                named = {"queue": event.queue, "proposal": proposal_id(proposal)}
+                yield "accepted", named | {"pending": int(event.pending[place])}
+            if len(asked) > MOST:
+                yield "more of the kind: accepted", {"queue": event.queue, "count": len(asked) - MOST}
         case ev.ContactLost():
             yield (
                 "contact lost",

@@ -24,6 +24,7 @@ import structlog
 
 from evenmatch.core.state import QueueState, State
 from evenmatch.domain import backfill_events as bev
+from evenmatch.domain import batch_events as many
 from evenmatch.domain import events as ev
 from evenmatch.domain.arrays import Array
 from evenmatch.numerics.wait_curve import wait_curve
@@ -169,7 +170,7 @@ class Forecasts:
                     ended.setdefault((event.queue, True), []).append(event.roster[event.roster >= 0])
                 case bev.MatchFilled():
                     ended.setdefault((event.queue, True), []).append(np.array([event.ticket]))
-                case ev.MatchMade():
+                case ev.MatchMade() | many.MatchesMade():
                     ended.setdefault((event.queue, True), []).append(event.ticket)
                 case ev.TicketsGone():
                     ended.setdefault((event.queue, False), []).append(event.ticket)

@@ -6,11 +6,13 @@ match made (or to start) ──> Letter, pending ──sent, answered──> don
                                 └── the match is not played any more ──────────┴──> dropped
 """
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from evenmatch.core.records import match_record
+from evenmatch.domain import batch_events as many
 from evenmatch.domain import commands as cmd
 from evenmatch.domain import events as ev
 from evenmatch.domain.ids import match_id
@@ -44,18 +46,22 @@ def new_letters(group: "Group") -> list[Letter]:
     found: dict[int, Letter] = {}
     queues, journal = group.runner.engine.state.queues, group.runner.journal
     for event in group.events:
+        numbers: Iterable[int]
         match event:
             case ev.WaveFinished() if not event.deadline_ms:
                 numbers = range(event.first_proposal, event.first_proposal + len(event.roster))
             case ev.MatchStarting() | ev.MatchMade():
                 numbers = range(event.proposal, event.proposal + 1)
+            case many.MatchesMade():
+                numbers = dict.fromkeys(event.proposal.tolist())
             case _:
                 continue
         if queues[event.queue].spec.allocate is None:
             continue
         for number in numbers:
             # One that has started was asked for when it was to start.
-            if not isinstance(event, ev.MatchMade) or (number not in found and journal.letter(number) is None):
+            made = isinstance(event, ev.MatchMade | many.MatchesMade)
+            if not made or (number not in found and journal.letter(number) is None):
                 found[number] = Letter(number, event.queue, event.at_ms)
     return list(found.values())
 

@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from evenmatch.domain import backfill_events as bev
+from evenmatch.domain import batch_events as many
 from evenmatch.domain import events as ev
 from evenmatch.domain.arrays import Array
 from evenmatch.domain.ids import match_id, proposal_id, ticket_id
@@ -65,6 +66,10 @@ def mentions(event: ev.Event) -> Iterator[Mention]:
             yield Mention(kind, event.roster[filled], event.previous[filled], numbers)
         case ev.Accepted():
             yield Mention("accepted", event.ticket, event.previous, np.full(len(event.ticket), event.proposal))
+        case many.ManyAccepted():
+            yield Mention("accepted", event.ticket, event.previous, event.proposal)
+        case many.MatchesMade():
+            yield Mention("matched", event.ticket, event.previous, event.proposal)
         case ev.MatchStarting():
             yield Mention("starting", event.ticket, event.previous, np.full(len(event.ticket), event.proposal))
         case ev.TicketUpdated():
@@ -118,6 +123,11 @@ def _message(
         content["proposal"] = {"id": proposal_id(event.proposal)}
         content["player"] = views.directory.names([event.player])[event.player]
         content["pending"] = event.pending
+    elif isinstance(event, many.ManyAccepted) and number is not None:
+        content["proposal"] = {"id": proposal_id(number)}
+        last = int(event.player[event.accepts == number][-1])
+        content["player"] = views.directory.names([last])[last]
+        content["pending"] = int(event.pending[place])
     elif isinstance(event, ev.WaveFinished) and event.deadline_ms and number is not None:
         content["proposal"] = {
             "id": proposal_id(number),

@@ -11,6 +11,7 @@ from prometheus_client import CollectorRegistry
 
 from evenmatch.core.state import State
 from evenmatch.domain import backfill_events as bev
+from evenmatch.domain import batch_events as many
 from evenmatch.domain import events as ev
 from evenmatch.domain.arrays import Array
 from evenmatch.domain.ticket import Cause
@@ -60,6 +61,13 @@ class PlayMetrics:
                     quality = np.zeros(0) if found is None else found[0].proposals.quality[[found[1]]]
                     self._made(state, event.queue, event.ticket, quality, 1)
                     self.ready_checks[event.queue, "made"] += 1
+                case many.MatchesMade():
+                    matches = np.unique(event.proposal)
+                    places = state.proposals_at.find(matches)
+                    slots = places[places >= 0] & 0xFFFFFFFF
+                    quality = state.queues[event.queue].proposals.quality[slots]
+                    self._made(state, event.queue, event.ticket, quality, len(matches))
+                    self.ready_checks[event.queue, "made"] += len(matches)
                 case ev.ProposalsFailed():
                     self._failed(event)
                 case bev.BackfillAsked():
