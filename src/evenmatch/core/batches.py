@@ -20,12 +20,12 @@ from typing import NamedTuple
 import numpy as np
 
 from evenmatch.domain import commands as cmd
-from evenmatch.domain.arrays import NONE, Array
+from evenmatch.domain.arrays import NONE, Array, numbers
 from evenmatch.domain.batch_events import ManyAccepted, MatchesMade
 from evenmatch.domain.events import Event, MatchesEnded, TicketsGone
 from evenmatch.domain.queue import milliseconds
 from evenmatch.domain.ticket import Cause
-from evenmatch.numerics.accepting import accepts
+from evenmatch.numerics.accepting import accepts, asked
 
 from .claims import release
 from .finishing import finish, touch
@@ -131,58 +131,44 @@ def _accepts(
     here, slots = here[plain], slots[plain]
     if not len(here):
         return NONE, []
-    asked, which = np.unique(slots, return_inverse=True)
-    tickets, seat, rows, first = _members(state, queue, asked)
-    player, members = command.players[here].astype(np.int64), queue.players
-    counts, count, last = accepts(which, player, first, members.player[rows], members.accepted[rows])
+    proposals, which, tickets, seat = asked(slots, p.roster)
+    t, rows = queue.tickets, state.slots_of(tickets)
+    player, pending = command.players[here].astype(np.int64), p.pending[proposals].astype(np.int64)
+    parties = t.start[rows], t.size[rows].astype(np.int64), queue.players.player, queue.players.accepted
+    counts, count, last = accepts(which, player, seat, *parties, pending)
     if not counts.any():
         return NONE, []
-    pending = p.pending[asked] - count
-    heard = count[seat] > 0
-    ticket, seat = tickets[heard], seat[heard]
-    name = spec.name
+    if not count.all():
+        heard = count[seat] > 0
+        tickets, seat, rows = tickets[heard], seat[heard], rows[heard]
+    left = (pending - count)[seat]
     accepted = ManyAccepted(
         at_ms=now_ms,
-        queue=name,
+        queue=spec.name,
         player=player[counts],
         accepts=p.proposal[slots[counts]],
-        ticket=ticket,
-        previous=queue.tickets.sequence[state.slots_of(ticket)],
-        proposal=p.proposal[asked[seat]],
-        pending=pending[seat],
+        ticket=tickets,
+        previous=t.sequence[rows],
+        proposal=p.proposal[proposals[seat]],
+        pending=left,
     )
     here = here[counts]
-    made = np.flatnonzero((pending == 0) & (count > 0))
+    made = (left == 0).nonzero()[0]
     if not len(made):
         return here, [accepted]
-    turn = np.full(len(asked), len(made))
-    turn[made[np.argsort(last[made])]] = np.arange(len(made))
-    order = np.argsort(turn[seat], kind="stable")[: np.count_nonzero(pending[seat] == 0)]
+    order = made[last[seat[made]].argsort(kind="stable")]
     runs_ms = milliseconds(spec.match.runs_s)
     return here, [
         accepted,
         MatchesMade(
             at_ms=now_ms,
-            queue=name,
+            queue=spec.name,
             ends_ms=now_ms + runs_ms if runs_ms else 0,
-            ticket=ticket[order],
+            ticket=tickets[order],
             previous=np.full(len(order), sequence + 1),
             proposal=accepted.proposal[order],
         ),
     ]
-
-
-def _members(state: State, queue: QueueState, asked: Array) -> tuple[Array, Array, Array, Array]:
-    """The tickets of these proposals and the place of each one's proposal; the rows of their players, proposal by
-    proposal, and where those of each begin (int64[k + 1])."""
-    roster = queue.proposals.roster[asked]
-    filled = roster >= 0
-    tickets = roster[filled]
-    seat = np.nonzero(filled)[0]
-    slots = state.slots_of(tickets)
-    rows = queue.player_rows(slots)
-    owner = seat if len(rows) == len(seat) else np.repeat(seat, queue.tickets.size[slots])
-    return tickets, seat, rows, np.searchsorted(owner, np.arange(len(asked) + 1))
 
 
 # Part of evolve.
@@ -213,7 +199,7 @@ def matches_made(state: State, event: MatchesMade) -> None:
     touch(state, queue, slots)
     finish(state, queue, slots, MATCHED, Cause.NONE)
     if queue.spec.match.rematch_s:
-        note_met(state, queue, event.proposal[np.diff(event.proposal, prepend=-1) != 0])
+        note_met(state, queue, numbers(list(dict.fromkeys(event.proposal.tolist()))))
     p.over_ms[rows] = state.now_ms
     p.ends_ms[rows] = event.ends_ms
     if event.ends_ms:

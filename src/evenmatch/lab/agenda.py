@@ -1,7 +1,7 @@
 """Virtual time: a heap of moments, and for each moment what falls due, by kind.
 
 Moments are multiples of a step (a second, say): whatever is due within a step happens at its end, kind by kind. So a
-crowd's doings can be handed to the engine together, and a day of it takes a minute or two.
+crowd's doings can be handed to the engine together, and a day of it takes minutes.
 """
 
 import heapq

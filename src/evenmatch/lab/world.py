@@ -141,7 +141,7 @@ class World:
         for event in step.events:
             match event:
                 case many.MatchesMade():
-                    self._made(event.proposal[np.diff(event.proposal, prepend=0) != 0])
+                    self._made(_once(event.proposal))
                 case ev.WaveFinished() if len(event.roster):
                     self._proposed(event)
                 case ev.MatchMade():
@@ -219,9 +219,9 @@ class World:
     def _made(self, match: Array) -> None:
         """Matches begin."""
         rosters, log, at = self.rosters, self.log.tickets, match - 1
-        tickets = rosters.tickets(match)
-        log.end[tickets - 1] = End.MATCHED
-        log.ended_ms[tickets - 1] = self.now_ms
+        tickets = rosters.tickets(match) - 1
+        log.end[tickets] = End.MATCHED
+        log.ended_ms[tickets] = self.now_ms
         rosters.stage[at] = Stage.PLAYED
         rosters.believed[at] = self.ratings.mu[rosters.row[at]]
         self.agenda.add(Kind.ENDS, self.now_ms + rosters.lasts_ms[at], match)
@@ -386,3 +386,11 @@ class World:
         leaving = log.session[places[~stays]]
         if len(leaving):
             self._busy[self._rows(leaving)[0]] = False
+
+
+def _once(numbers: Array) -> Array:
+    """Numbers that stand in runs, once each."""
+    new = np.ones(len(numbers), bool)
+    np.not_equal(numbers[1:], numbers[:-1], out=new[1:])
+    once: Array = numbers[new]
+    return once
