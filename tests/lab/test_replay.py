@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -13,7 +14,7 @@ from evenmatch.domain import commands as cmd
 from evenmatch.domain.queue import Format, MatcherSpec, QueueSpec, ReadyCheckSpec, WaveSpec
 from evenmatch.domain.ticket import Member, TicketRequest
 from evenmatch.errors import LabError
-from evenmatch.lab import past
+from evenmatch.lab import past, replay_report
 from evenmatch.lab.log import End
 from evenmatch.lab.replay import summary, what_if
 from evenmatch.matchers.contract import plan_wave
@@ -99,7 +100,7 @@ def test_a_queue_that_nobody_joined_and_facts_that_were_not_kept() -> None:
     from evenmatch import config
 
     (sided,) = config.parse('[queues.duel]\nmatcher = { name = "ladder" }', "x")
-    with pytest.raises(LabError, match="nobody could have joined under these rules: missing_fact"):
+    with pytest.raises(LabError, match=r"under these rules: ladder needs ratings\.\S+ or ratings\.\S+ of every player"):
         what_if(told, sided)
 
 
@@ -116,14 +117,45 @@ def test_ready_checks_of_the_past_are_read() -> None:
             do(cmd.FinishWave("duel", wave.wave, plan), now_ms)
 
     do(cmd.OpenQueue(spec), 0)
-    for player in (1, 2):
+    for player in (1, 2, 3, 4, 5):
         do(cmd.Join("duel", TicketRequest((Member(player),))), 10)
     do(cmd.Tick(), 1_000)
     do(cmd.Accept(1, 1), 1_500)
     do(cmd.Accept(1, 2), 2_000)
+    do(cmd.Decline(2, 3), 2_500)
     told = past.read(journal, None)
-    assert summary(told.story).matches == 1
-    assert summary(told.story).wait_s["p50"] == 1.99
+    then, now = summary(told.story), what_if(told, spec)
+    assert then.matches == 1
+    assert then.to_match_s["p50"] == 1.99
+    assert (then.wait_s["p90"], now.wait_s["p90"]) == (0.99, 1.0), "both are measured to the first proposal"
+    assert then.ends | {"waiting": 2, "matched": 2, "blamed": 1} == then.ends
+    for one in (then, now):
+        assert sum(one.ends.values()) + one.passed_over + sum(one.refused.values()) == one.tickets == 5
+    assert then.waiting == 2
+    assert now.waiting == 1
+    told_in_rows = {name: pick(msgspec.to_builtins(then)) for name, pick in replay_report.ROWS.items()}
+    assert told_in_rows["let a ready check fail"] == "1 (20.0%)"
+    assert told_in_rows["still waiting at the end"] == "2 (40.0%)"
+    assert told_in_rows["wait to a proposal, half within"] == "1.0 s"
+    assert "half had their match within 2.0 s" in replay_report.checked(then)
+    assert replay_report.checked(now) == ""
+
+
+def test_who_only_waits_is_in_no_share() -> None:
+    journal = MemoryJournal()
+    write(journal, SPEC, tickets=6)
+    told = past.read(journal, "duel")
+    never = QueueSpec("duel", Format(2, 1), MatcherSpec("buckets", {"bucket": 1, "range_max": 1}), SPEC.wave)
+    now = what_if(told, never)
+    assert now.never_matched is None
+    assert now.waiting == now.tickets == 6
+
+
+def test_parameters_are_told_with_their_defaults() -> None:
+    other = QueueSpec("duel", Format(2, 1), MatcherSpec("buckets", {"bucket": 25}), WaveSpec(every_s=3.0))
+    told = replay_report.parameters_of(other)
+    assert told.startswith("buckets, a wave every 3 s: bucket = 25; by default growth_s = 20, ")
+    assert replay_report.parameters_of(SPEC).startswith("first_come, a wave every 3 s: ")
 
 
 def test_the_command_proves_compares_and_refuses(tmp_path: Path) -> None:
@@ -140,6 +172,10 @@ def test_the_command_proves_compares_and_refuses(tmp_path: Path) -> None:
     assert found["journal"]["matcher"] == "first_come"
     assert found["what_if"]["matcher"] == "buckets"
     assert len(found["limits"]) >= 4
+    assert found["what_if"]["parameters"] == {}
+    shown = run("j.db", "--matcher", "buckets").stdout
+    assert "bucket = round" in shown
+    assert "fair is meant by these ratings" in shown
     page = (tmp_path / "r.html").read_text()
     assert "What if buckets" in page
     assert "<script" not in page

@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from evenmatch import config, recovery
 from evenmatch.domain.queue import MatcherSpec, QueueSpec
@@ -69,8 +70,8 @@ def replay(
     found = {
         "queue": past.spec.name,
         "hours": round((past.last_ms - past.first_ms) / 3_600_000, 3),
-        "journal": {"matcher": past.spec.matcher.name, **msgspec.to_builtins(then)},
-        "what_if": {"matcher": spec.matcher.name, **msgspec.to_builtins(now)},
+        "journal": {**_ran(past.spec), **msgspec.to_builtins(then)},
+        "what_if": {**_ran(spec), **msgspec.to_builtins(now)},
         "limits": limits,
     }
     if report is not None:
@@ -78,7 +79,12 @@ def replay(
     if json:
         sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
     else:
-        _show(found, replay_report.lasted(past))
+        told = [replay_report.parameters_of(one) for one in (past.spec, spec)]
+        _show(found, replay_report.lasted(past), [*told, replay_report.checked(then)])
+
+
+def _ran(spec: QueueSpec) -> dict[str, Any]:
+    return {"matcher": spec.matcher.name, "parameters": spec.matcher.parameters, "every_s": spec.wave.every_s}
 
 
 def _prove(path: Path, json: bool) -> None:
@@ -116,12 +122,12 @@ def _further(past: pasts.Past, whole: bool, now: Summary) -> list[str]:
     if past.changes:
         found.append(f"the queue's rules changed {past.changes} times meanwhile; the other rules held throughout")
     if now.refused:
-        why = ", ".join(f"{reason} {count} times" for reason, count in now.refused.items())
+        why = "; ".join(f"{said} ({count} tickets)" for said, count in now.refused.items())
         found.append(f"the other rules would have turned some away: {why}")
     return found
 
 
-def _show(found: dict[str, Any], lasted: str) -> None:
+def _show(found: dict[str, Any], lasted: str, said: list[str]) -> None:
     console = Console(highlight=False)
     console.print(f"{found['queue']}, {lasted}")
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -132,6 +138,8 @@ def _show(found: dict[str, Any], lasted: str) -> None:
     for name, pick in replay_report.ROWS.items():
         table.add_row(name, pick(then), pick(now))
     console.print(table)
+    for words in filter(None, said):
+        console.print(Text(words))
     console.print("A what-if has limits:")
     for limit in found["limits"]:
         console.print(f"- {limit}")

@@ -151,14 +151,15 @@ def member_refused(queue: QueueState, member: Member) -> Refusal | None:
         if name in queue.spec.door.keeps and name not in queue.spec.door.words:
             return Refusal(Reasons.BAD_FACT, f"{name} is {word!r}: give it as a number")
     for group in queue.spec.door.requires:
-        if not any(_brings(member, name) for name in group):
+        if not any(brings(member, name) for name in group):
             return Refusal(
                 Reasons.MISSING_FACT, f"{queue.spec.matcher.name} needs {' or '.join(group)} of every player"
             )
     return None
 
 
-def _brings(member: Member, name: str) -> bool:
+def brings(member: Member, name: str) -> bool:
+    """Has the player told this? Everybody has a rating."""
     if name == "ping_ms":
         return not math.isnan(member.ping_ms)
     return name == "rating" or name in member.facts or member.traits.get(name) is not None

@@ -36,6 +36,8 @@ class Story:
 
     def __init__(self) -> None:
         self.joined_ms: dict[int, int] = {}
+        self.offered_ms: dict[int, int] = {}
+        """When a ticket was first proposed a match."""
         self.ended_ms: dict[int, int] = {}
         self.end: dict[int, End] = {}
         self.rating: dict[int, float] = {}
@@ -51,6 +53,19 @@ class Story:
         self.rating[ticket] = sum(member.rating for member in members) / len(members)
         self.size[ticket] = len(members)
 
+    def offer(self, tickets: Array, at_ms: int) -> None:
+        """A proposal: its tickets are in a ready check."""
+        for ticket in tickets.tolist():
+            if ticket in self.end:
+                self.offered_ms.setdefault(ticket, at_ms)
+                self.end[ticket] = End.PROPOSED
+
+    def wait_on(self, tickets: Array) -> None:
+        """The ready check of these failed through others."""
+        for ticket in tickets.tolist():
+            if ticket in self.end:
+                self.end[ticket] = End.WAITING
+
     def leave(self, ticket: int, at_ms: int, how: End) -> None:
         """A ticket waits no more."""
         if ticket in self.end:
@@ -59,6 +74,7 @@ class Story:
     def made(self, tickets: Array, teams: Array, at_ms: int) -> None:
         """A match."""
         strength: dict[int, list[float]] = {}
+        self.offer(tickets, at_ms)
         for ticket, team in zip(tickets.tolist(), teams.tolist(), strict=True):
             self.leave(ticket, at_ms, End.MATCHED)
             if ticket in self.rating:
@@ -136,6 +152,7 @@ class _Reader:
                     seated = roster >= 0
                     if event.deadline_ms or event.confirm_ms:
                         self._proposals[event.first_proposal + place] = roster[seated], teams[seated]
+                        self.story.offer(roster[seated], event.at_ms)
                     else:
                         self.story.made(roster[seated], teams[seated], event.at_ms)
             case ev.MatchMade():
@@ -146,6 +163,7 @@ class _Reader:
                     if proposal in self._proposals:
                         self.story.made(*self._proposals.pop(proposal), event.at_ms)
             case ev.ProposalsFailed():
+                self.story.wait_on(event.returned)
                 for ticket in event.blamed.tolist():
                     self.story.leave(ticket, event.at_ms, End.BLAMED)
             case _:

@@ -4,7 +4,8 @@
 
 It is a what-if, and has limits, which are told with every answer: people would have acted otherwise.
 
-1. Everybody accepts: there is no ready check in it, and who let one fail in truth is treated like everybody else.
+1. Everybody accepts: there is no ready check in it, and who let one fail in truth is treated like everybody else. So
+   waits are measured to the first proposal, in truth too: what a ready check takes is on neither side.
 2. Who left the queue of itself leaves at the same moment, if it is still waiting then; nobody leaves earlier or later.
 3. Who was matched in truth and is not yet matched here waits on; a join of its players that comes meanwhile is passed
    over, for they are waiting already.
@@ -15,12 +16,13 @@ import msgspec
 import numpy as np
 
 from evenmatch.core.engine import Engine, Step
+from evenmatch.core.joining import brings
 from evenmatch.domain import commands as cmd
 from evenmatch.domain import events as ev
 from evenmatch.domain.effects import RunMatcher
 from evenmatch.domain.queue import SECONDS_MAX, MatchSpec, QueueSpec
-from evenmatch.domain.refusals import Refusal
-from evenmatch.domain.ticket import Cause
+from evenmatch.domain.refusals import Reasons, Refusal
+from evenmatch.domain.ticket import Cause, TicketRequest
 from evenmatch.errors import LabError
 from evenmatch.matchers.contract import plan_wave, wave_next_change_ms
 from evenmatch.matchers.registry import build
@@ -33,10 +35,11 @@ from .past import Past, Story
 __all__ = ["LIMITS", "Summary", "summary", "what_if"]
 
 LIMITS = (
-    "everybody accepts: ready checks that failed in truth are not played again",
+    "waits are those until the first proposal, on both sides: ready checks are not played again, and everybody accepts",
     "who left of itself leaves at the same moment, if it still waits then; nobody would leave earlier or later",
     "a join is passed over while one of its players still waits here from an earlier one",
     "ratings are those that the tickets had: other matches would have had other results",
+    "fair is meant by these ratings; `evenmatch lab compare` knows true skill, so its shares are not comparable",
 )
 
 
@@ -44,17 +47,25 @@ class Summary(msgspec.Struct, frozen=True):
     """How it went, in numbers."""
 
     tickets: int
+    """All that came: `ends`, `passed_over` and `refused` add up to it."""
     matches: int
+    ends: dict[str, int]
+    """How it ended -> tickets"""
     never_matched: float | None
+    """Of the tickets whose wait ended, the share that gave up, expired or was turned away; None = no wait ended."""
     wait_s: dict[str, float | None]
+    """Until the first proposal, of those that had one."""
+    to_match_s: dict[str, float | None]
+    """Until the match, of those that had one, with the time that ready checks took."""
     gap: dict[str, float | None]
     fair_share: float | None
     """Matches in which, by ratings, the favourite wins 55 % at most."""
     waiting: int
-    """Tickets that waited on when the journal ended."""
+    """Tickets that waited on, or were in a ready check, when the journal ended; they are in no share."""
     passed_over: int = 0
     """Joins of players who were waiting already."""
     refused: dict[str, int] = {}
+    """What is said at the door -> tickets that were turned away"""
     waits: dict[str, list[float]] = {}
     gaps: dict[str, list[float]] = {}
 
@@ -64,14 +75,18 @@ def summary(story: Story, passed_over: int = 0, refused: dict[str, int] | None =
     ends = list(story.end.values())
     matched = [ticket for ticket, end in story.end.items() if end == End.MATCHED]
     lost = sum(end in (End.GAVE_UP, End.EXPIRED) for end in ends) + sum((refused or {}).values())
-    waits = np.array([(story.ended_ms[t] - story.joined_ms[t]) / 1000.0 for t in matched])
+    blamed = sum(end == End.BLAMED for end in ends)
+    waits = np.array([(at_ms - story.joined_ms[t]) / 1000.0 for t, at_ms in story.offered_ms.items()])
+    whole = np.array([(story.ended_ms[t] - story.joined_ms[t]) / 1000.0 for t in matched])
     gaps = np.array([gap for _, gap in story.matches])
-    settled = len(matched) + lost
+    settled = len(matched) + lost + blamed
     return Summary(
-        tickets=len(ends),
+        tickets=len(ends) + passed_over + sum((refused or {}).values()),
         matches=len(story.matches),
+        ends={one.name.lower(): sum(end == one for end in ends) for one in End},
         never_matched=round(lost / settled, 6) if settled else None,
         wait_s=quantiles(waits),
+        to_match_s=quantiles(whole),
         gap=quantiles(gaps),
         fair_share=round(float((win_probability(gaps) <= FAIR).mean()), 6) if len(gaps) else None,
         waiting=sum(end in (End.WAITING, End.PROPOSED) for end in ends),
@@ -128,9 +143,9 @@ class _Again:
             self._step(cmd.Tick(), tick_ms)
             tick_ms += every_ms
         if not self.story.end:
-            why = ", ".join(f"{reason} ({count})" for reason, count in self.refused.items())
+            why = "; ".join(f"{said} ({count} tickets)" for said, count in self.refused.items())
             raise LabError(
-                f"nobody could have joined under these rules: {why}: the journal keeps what its own queue read"
+                f"nobody could have joined under these rules: {why}. The journal keeps only what its own queue read"
             )
         return summary(self.story, self.passed_over, self.refused)
 
@@ -143,12 +158,26 @@ class _Again:
         step = self._step(cmd.Join(self.spec.name, wish.request), at_ms)
         outcome = step.refusal if step.refusal is not None else step.outcomes[0]
         if isinstance(outcome, Refusal):
-            self.refused[outcome.reason.code] = self.refused.get(outcome.reason.code, 0) + 1
+            said = self._said(outcome, wish.request)
+            self.refused[said] = self.refused.get(said, 0) + 1
             return
         self._now[wish.ticket] = outcome
         self._players[outcome] = players
         self._waiting.update(dict.fromkeys(players, outcome))
         self.story.join(outcome, at_ms, wish.request.members)
+
+    def _said(self, refusal: Refusal, request: TicketRequest) -> str:
+        """Why a ticket is turned away, in words that are the same for all alike; facts that are missing, by name."""
+        if refusal.reason is not Reasons.MISSING_FACT:
+            return refusal.reason.title
+        missing = [
+            " or ".join(group)
+            for group in self.spec.door.requires
+            if not all(any(brings(member, name) for name in group) for member in request.members)
+        ]
+        return (
+            f"{self.spec.matcher.name} needs {' and '.join(missing)} of every player, which the journal does not have"
+        )
 
     def _step(self, command: cmd.Command, at_ms: int) -> Step:
         self.now_ms = max(self.now_ms, at_ms)

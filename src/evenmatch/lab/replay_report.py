@@ -9,6 +9,7 @@ import msgspec
 
 from evenmatch import config
 from evenmatch.domain.queue import QueueSpec
+from evenmatch.matchers import registry
 from evenmatch.pages import page
 from evenmatch.pages.charts import Chart, Series, number
 
@@ -16,9 +17,10 @@ from .measures import within
 from .past import Past
 from .replay import Summary
 
-__all__ = ["ROWS", "html", "lasted", "write"]
+__all__ = ["ROWS", "checked", "html", "lasted", "parameters_of", "seconds", "write"]
 
 _HOUR_MIN: Final = 90
+_SHORT_S: Final = 10
 
 
 def _value(form: str, *names: str) -> Callable[[dict[str, Any]], str]:
@@ -31,20 +33,45 @@ def _value(form: str, *names: str) -> Callable[[dict[str, Any]], str]:
     return pick
 
 
+def seconds(value: float | None) -> str:
+    """A wait in words: short ones are told with one decimal."""
+    if value is None:
+        return "-"
+    return f"{value:.1f} s" if value < _SHORT_S else f"{value:,.0f} s"
+
+
+def _wait(*names: str) -> Callable[[dict[str, Any]], str]:
+    return lambda told: seconds(told[names[0]][names[1]])
+
+
+def _count(*ends: str) -> Callable[[dict[str, Any]], str]:
+    """Tickets that ended so, and their share of all."""
+    return lambda told: _of_all(sum(told["ends"][end] for end in ends), told)
+
+
+def _of_all(many: int, told: dict[str, Any]) -> str:
+    return f"{many:,} ({many / told['tickets']:.1%})" if many else "0"
+
+
 ROWS: Final[dict[str, Callable[[dict[str, Any]], str]]] = {
     "tickets": _value("{:,}", "tickets"),
     "matches": _value("{:,}", "matches"),
-    "never matched": _value("{:.1%}", "never_matched"),
-    "wait, half within": _value("{:.1f} s", "wait_s", "p50"),
-    "wait, nine in ten within": _value("{:.1f} s", "wait_s", "p90"),
-    "wait, 99 % within": _value("{:.1f} s", "wait_s", "p99"),
+    "tickets matched": _count("matched"),
+    "gave up": _count("gave_up"),
+    "expired": _count("expired"),
+    "let a ready check fail": _count("blamed"),
+    "turned away": lambda told: _of_all(sum(told["refused"].values()), told),
+    "passed over": lambda told: _of_all(told["passed_over"], told),
+    "still waiting at the end": _count("waiting", "proposed"),
+    "never matched, of waits that ended": _value("{:.1%}", "never_matched"),
+    "wait to a proposal, half within": _wait("wait_s", "p50"),
+    "wait to a proposal, nine in ten": _wait("wait_s", "p90"),
+    "wait to a proposal, 99 %": _wait("wait_s", "p99"),
     "gap, in the middle": _value("{:.0f}", "gap", "p50"),
     "gap, nine in ten within": _value("{:.0f}", "gap", "p90"),
-    "fair, 45 to 55 %": _value("{:.1%}", "fair_share"),
-    "still waiting at the end": _value("{:,}", "waiting"),
-    "joins passed over": _value("{:,}", "passed_over"),
+    "fair by ratings, 45 to 55 %": _value("{:.1%}", "fair_share"),
 }
-"""What is set side by side."""
+"""What is set side by side; from `tickets matched` to `still waiting at the end`, everybody is in one row."""
 
 
 def write(
@@ -69,6 +96,7 @@ def html(past: Past, spec: QueueSpec, then: Summary, now: Summary, limits: list[
         f"again by {escape(other)} instead of {escape(was)}.</p>{_words(then, now, was, other)}</header>"
         f'<table><tr><th></th><th class="number">{escape(was)}, as it was</th>'
         f'<th class="number">{escape(other)}, what if</th></tr>{rows}</table>'
+        f"<p>{escape(parameters_of(past.spec))}<br>{escape(parameters_of(spec))}</p>{checked(then)}"
         f"{''.join(page.figure(chart) for chart in _charts(then, now, was, other))}"
         f"<h2>How far to trust it</h2><ul>{''.join(f'<li>{escape(limit)}</li>' for limit in limits)}</ul>"
         f"<h2>Run it again</h2><pre>{escape(command)}</pre>"
@@ -84,6 +112,24 @@ def lasted(past: Past) -> str:
     return f"{minutes:.1f} minutes" if minutes < _HOUR_MIN else f"{minutes / 60:.1f} hours"
 
 
+def parameters_of(spec: QueueSpec) -> str:
+    """What a matcher ran with, in words: what was given, and what is left to its defaults."""
+    given = spec.matcher.parameters
+    known = registry.defaults(spec.matcher.name)
+    own = ", ".join(f"{name} = {value}" for name, value in given.items())
+    rest = ", ".join(f"{name} = {value}" for name, value in known.items() if name not in given)
+    told = "; ".join([own, *([f"by default {rest}"] if rest else [])] if own else [f"by default {rest}"])
+    return f"{spec.matcher.name}, a wave every {spec.wave.every_s:g} s: " + (told if own or rest else "no parameters")
+
+
+def checked(then: Summary) -> str:
+    """What ready checks added in truth, which no what-if has; nothing where they added nothing."""
+    if then.to_match_s["p50"] is None or then.to_match_s == then.wait_s:
+        return ""
+    half, nine = seconds(then.to_match_s["p50"]), seconds(then.to_match_s["p90"])
+    return f"In truth there were ready checks: half had their match within {half}, nine in ten within {nine}."
+
+
 def _rules(spec: QueueSpec) -> str:
     """A queue's rules, without the address of its game servers."""
     return config.to_toml([msgspec.structs.replace(spec, allocate=None)])
@@ -95,9 +141,9 @@ def _words(then: Summary, now: Summary, was: str, other: str) -> str:
     wait = "longer" if now.wait_s["p50"] > then.wait_s["p50"] else "no longer"
     fair = "more" if now.fair_share > then.fair_share else "no more"
     return (
-        f"<p>Half of the players would have waited {wait}: {now.wait_s['p50']:.0f} s with {escape(other)}, "
-        f"{then.wait_s['p50']:.0f} s with {escape(was)}. And {fair} of the matches would have been fair: "
-        f"{now.fair_share:.0%} instead of {then.fair_share:.0%}.</p>{_left(now, then)}"
+        f"<p>Half of those who were proposed a match would have waited {wait} for it: {seconds(now.wait_s['p50'])} "
+        f"with {escape(other)}, {seconds(then.wait_s['p50'])} with {escape(was)}. And {fair} of the matches would have "
+        f"been fair by ratings: {now.fair_share:.0%} instead of {then.fair_share:.0%}.</p>{_left(now, then)}"
     )
 
 
@@ -113,7 +159,7 @@ def _left(now: Summary, then: Summary) -> str:
 def _charts(then: Summary, now: Summary, was: str, other: str) -> list[Chart]:
     found = []
     for key, title, label, caption in (
-        ("waits", "Waits of those matched", "wait, s", "The share of those matched who waited no longer"),
+        ("waits", "Waits until the first proposal", "wait, s", "The share of those proposed who waited no longer"),
         ("gaps", "Rating gaps", "gap, points", "The share of the matches with no larger gap between the teams' means"),
     ):
         series = []

@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 from evenmatch.errors import MatcherError
 from evenmatch.matchers.contract import Matcher
 
-__all__ = ["MATCHERS", "build", "names"]
+__all__ = ["MATCHERS", "build", "defaults", "names"]
 
 MATCHERS: Final[Mapping[str, str]] = {
     "buckets": "evenmatch.matchers.buckets:Buckets",
@@ -34,18 +34,27 @@ def names() -> list[str]:
     return sorted(MATCHERS)
 
 
+def defaults(name: str) -> dict[str, Any]:
+    """What a matcher's parameters are where nothing is given."""
+    return {one.name: one.default for one in inspect.signature(_maker(name)).parameters.values()}
+
+
 def build(name: str, parameters: Mapping[str, Any]) -> Matcher:
     """The matcher of that name with these parameters; raises MatcherError when either cannot be used."""
     if name not in MATCHERS:
         raise MatcherError(f"unknown matcher {name!r}: {_nearest(name, names())}known: {', '.join(names())}")
-    module, _, class_name = MATCHERS[name].partition(":")
-    maker = getattr(import_module(module), class_name)
+    maker = _maker(name)
     known = list(inspect.signature(maker).parameters)
     for parameter in parameters:
         if parameter not in known:
             allowed = f"known: {', '.join(known)}" if known else "it takes no parameters"
             raise MatcherError(f"{name}: unknown parameter {parameter!r}: {_nearest(parameter, known)}{allowed}")
     return cast(Matcher, maker(**parameters))
+
+
+def _maker(name: str) -> Any:
+    module, _, class_name = MATCHERS[name].partition(":")
+    return getattr(import_module(module), class_name)
 
 
 def _nearest(word: object, known: Collection[str]) -> str:
