@@ -89,6 +89,11 @@ lab.command(
     help="Search a matcher's parameters until a target is met, and check them on other traffic.",
 )
 lab.command(
+    "evenmatch.cli.lab_population:population",
+    name="population",
+    help="Print a population as a file to begin with, or list the presets.",
+)
+lab.command(
     "evenmatch.cli.lab_faults:faults",
     name="faults",
     help="Lose, delay and double what players send, crash the engine, and audit every step.",

@@ -21,6 +21,7 @@ from evenmatch.lab.comparing import Progress as Heard
 from evenmatch.lab.comparing import Stopped
 from evenmatch.lab.comparing import compare as run_comparison
 from evenmatch.lab.comparison import COLUMNS, Comparison, Row
+from evenmatch.lab.population import notes
 from evenmatch.pages.page import require_writable
 
 RESULTS = Path("evenmatch-lab")
@@ -150,13 +151,17 @@ def _show(found: Comparison) -> None:
         cells = ["/".join(_cell(row, name) for name in names) for names in _SHOWN.values()]
         table.add_row(Text(row.name + (" *" if on_front else ""), style="green" if on_front else ""), *cells)
     console.print(table)
-    console.print("fair: the favourite wins 55 % at most; worst: how often it wins in the least even hundredth;")
+    console.print(
+        "fair: the favourite wins 55 % at most, by true skill; worst: how often it wins in the least even hundredth;"
+    )
     console.print("passed: left waiting though one that came later had a place in which they would have fitted as well")
     console.print("* no other is both quicker (nine in ten, those who gave up counted) and fairer")
     for row in found.rows:
         share, reasons = row.turned_away
         if reasons:
             console.print(Text(f"{row.name} turned {share:.1%} away at the door: {', '.join(reasons)}", style="yellow"))
+    for note in notes(found.population):
+        console.print(Text(note))
     for one in found.not_played:
         console.print(Text(f"{one.name} is not applicable: {one.why}", style="yellow"))
 

@@ -18,7 +18,9 @@ from evenmatch.errors import LabError
 from evenmatch.matchers import registry
 from evenmatch.numerics.rating_models import model_mistake
 
-__all__ = ["PRESETS", "Population", "load", "of_text"]
+from .keys import key_mistake, left_out
+
+__all__ = ["PRESETS", "Burst", "Fit", "Population", "load", "notes", "of_text", "preset_text"]
 
 PRESETS: Final = ("duel-small", "duel-large", "team5-small", "team5-large")
 HOURS: Final = 24
@@ -33,9 +35,13 @@ class Skill(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     kind: str = "normal"
     """normal, log_normal (a long upper tail of the same mean and spread) or csv (drawn from a column of a file)"""
     mean: float = 1500.0
+    """Of everybody, in points of rating; not for csv."""
     spread: float = 300.0
+    """The standard deviation; not for csv."""
     file: str = ""
+    """A CSV beside this file, for csv."""
     column: str = ""
+    """Its column of ratings."""
 
 
 class Ratings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -48,14 +54,18 @@ class Ratings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     start: float | None = None
     """The rating of those; left out: the mean of everybody's skill"""
     model: str = "weng_lin"
+    """How ratings learn: weng_lin, elo or glicko2."""
     parameters: dict[str, Any] = {}
+    """Of the model, as in a queue's rating table."""
 
 
 class Burst(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """More people than usual, for a while."""
 
     at_h: float
+    """Hours after the run began."""
     lasts_min: float = 10.0
+    """Minutes that it goes on for."""
     times: float = 5.0
     """So many times as many as usual come."""
 
@@ -70,10 +80,13 @@ class Arrivals(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     file: str = ""
     """A CSV with a row an hour, to take the curve from instead"""
     time_column: str = ""
+    """Its column of times, such as 2024-05-01 17:00:00."""
     count_column: str = ""
+    """Its column of how many there were."""
     from_h: float = 12.0
     """The hour of the day at which a run begins."""
     bursts: tuple[Burst, ...] = ()
+    """When more come than usual."""
     cold_start: bool = True
     """Begin with nobody there; otherwise the first hour's crowd comes in the first minute."""
 
@@ -92,6 +105,7 @@ class Sessions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     match_s: float = 900.0
     """The median length of a match (log-normal)."""
     match_spread: float = 0.3
+    """Of its logarithm."""
     answer_s: float = 4.0
     """Mean time to answer a ready check (exponential)."""
     decline: float = 0.02
@@ -108,6 +122,7 @@ class Regions(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     near_ms: float = 25.0
     """The median ping to the own region (log-normal)."""
     near_spread: float = 0.5
+    """Of its logarithm."""
     far_ms: dict[str, dict[str, float]] = {}
     """Region -> region -> what the way between adds; either way round"""
     far_else_ms: float = 120.0
@@ -121,6 +136,7 @@ class Sides(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """For matchers with two sides: who can play which."""
 
     names: tuple[str, str] = ("bw", "sc2")
+    """What they are called."""
     both: float = 0.3
     """The share that can play either; the rest is split in halves."""
     difference: float = 80.0
@@ -131,18 +147,22 @@ class Fit(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How a matcher is set up for this population."""
 
     parameters: dict[str, Any] = {}
+    """As in a queue's matcher table."""
     every_s: float = 0.0
-    """0 = as the others."""
+    """Seconds from wave to wave; 0 = as the others."""
 
 
 class Game(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is played, and the queue's rules that are the same for all matchers."""
 
     format: Format = Format()
+    """How many teams of how many."""
     every_s: float = 5.0
+    """Seconds from wave to wave."""
     ready_check_s: float = 20.0
-    """0 = there is none."""
+    """Seconds in which to answer a ready check; 0 = there is none."""
     expires_s: float = 1800.0
+    """Seconds after which a ticket is taken out of the queue."""
     scale: float = 400.0
     """Who is so many points stronger wins ten times as often: outcomes are drawn by it."""
 
@@ -151,6 +171,7 @@ class Population(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """All of it."""
 
     title: str
+    """What it is, in a line."""
     game: Game = Game()
     skill: Skill = Skill()
     ratings: Ratings = Ratings()
@@ -163,8 +184,9 @@ class Population(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     profile: dict[str, dict[str, float]] = {}
     """Feature -> word -> share of the players."""
     matchers: dict[str, Fit] = {}
+    """Matcher -> how it is set up here"""
     sources: dict[str, str] = {}
-    """Table or key -> where the number comes from"""
+    """Table or key -> where the number comes from. What a file leaves out is added to it, as an assumption."""
 
     def fit(self, matcher: str) -> Fit:
         """How a matcher is set up."""
@@ -174,8 +196,7 @@ class Population(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def load(name: str) -> tuple[Population, Path]:
     """A preset, or a file; and the folder from which the files that it names are found."""
     if name in PRESETS:
-        text = resources.files(__package__).joinpath("presets", f"{name}.toml").read_text("utf-8")
-        return of_text(text, name), Path()
+        return of_text(preset_text(name), name), Path()
     path = Path(name)
     if path.suffix != ".toml" and not path.exists():
         raise LabError(f"{name!r} is no population: use {', '.join(PRESETS)}, or the name of a TOML file")
@@ -190,12 +211,20 @@ def load(name: str) -> tuple[Population, Path]:
     return of_text(text, name), path.parent
 
 
+def preset_text(name: str) -> str:
+    """The file of a preset."""
+    return resources.files(__package__).joinpath("presets", f"{name}.toml").read_text("utf-8")
+
+
 def of_text(text: str, source: str) -> Population:
     """A population of a TOML text; LabError says what is wrong with it."""
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise LabError(f"{source}: this is not TOML: {error}") from None
+    wrong = key_mistake(table, Population)
+    if wrong:
+        raise LabError(f"{source}: {wrong}")
     try:
         found = msgspec.convert(table, Population)
     except msgspec.ValidationError as error:
@@ -204,6 +233,17 @@ def of_text(text: str, source: str) -> Population:
     wrong = _mistake(found)
     if wrong:
         raise LabError(f"{source}: {wrong}")
+    return msgspec.structs.replace(found, sources=found.sources | left_out(table, Population))
+
+
+def notes(given: Population) -> list[str]:
+    """What must be known of results with this population, in words."""
+    found = []
+    if given.arrivals.cold_start:
+        found.append("Runs begin with nobody there (arrivals.cold_start): the first minutes are emptier than the hour.")
+    assumed = [name for name, words in given.sources.items() if words.startswith("assumption")]
+    if assumed:
+        found.append(f"Assumptions, not measured: {', '.join(assumed)}.")
     return found
 
 

@@ -14,6 +14,7 @@ from evenmatch.pages.charts import Chart, Series, number
 from .comparison import COLUMNS, QUALITY, WAIT, Comparison, Row
 from .measures import within
 from .plain import without_none
+from .population import notes
 
 __all__ = ["html", "write"]
 
@@ -312,6 +313,7 @@ def _again(found: Comparison, command: str) -> str:
         f"<h2>Run it again</h2><pre>{escape(command)}</pre>"
         f"<p>Seeds 1 to {found.seeds}, moments {number(found.step_s)} s apart. "
         "The same program gives the same numbers.</p>"
+        f"{''.join(f'<p>{escape(note)}</p>' for note in notes(found.population))}"
         f"<details><summary>The population</summary><pre>{escape(plain)}</pre></details>"
         f"<details><summary>The queues</summary><pre>{escape(rules)}</pre></details>"
     )

@@ -1,0 +1,80 @@
+"""Population files: mistakes are named by key, what is left out stays an assumption, and every key is documented."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from evenmatch.errors import LabError
+from evenmatch.lab import population
+from evenmatch.lab.keys import keys_of
+from evenmatch.lab.population_page import population_page
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[skil]", r"p.toml: skil: there is no such key: did you mean skill\? known: title, game, skill, "),
+        ("[skill]\nmeen = 3", r"p.toml: skill.meen: there is no such key: did you mean mean\? known: kind, mean, "),
+        ("[game.format]\nteam = 2", r"game.format.team: there is no such key: did you mean teams\?"),
+        (
+            "[matchers.buckets]\nbucket = 25",
+            r"matchers.buckets.bucket: there is no such key: known: parameters, every_s",
+        ),
+        ("[[arrivals.bursts]]\ntimes = 3", "arrivals.bursts 1.at_h: this key is missing"),
+    ],
+)
+def test_keys_that_are_wrong_are_named_with_those_that_are_right(text: str, words: str) -> None:
+    with pytest.raises(LabError, match=words):
+        population.of_text(f'title = "x"\n{text}\n', "p.toml")
+
+
+def test_a_title_is_needed_and_a_table_is_a_table() -> None:
+    with pytest.raises(LabError, match="title: this key is missing: the file must have it"):
+        population.of_text("[skill]", "p.toml")
+    with pytest.raises(LabError, match=r"p\.toml: skill: "):
+        population.of_text('title = "x"\nskill = 3', "p.toml")
+
+
+def test_what_a_file_leaves_out_stays_an_assumption() -> None:
+    text = 'title = "x"\n[skill]\nmean = 1400\nspread = 200\n[sessions]\npatience_s = 90\n[sources]\nratings = "ours"'
+    found = population.of_text(text, "p.toml")
+    assert found.sources["skill.kind"].startswith("assumption: ")
+    assert "error 100" in found.sources["ratings"], "what is not in the file was not measured, whatever it says"
+    assert "curve every hour alike" in found.sources["arrivals"]
+    (partly,) = [name for name in found.sources if name.startswith("sessions.")]
+    assert "sessions.answer_s" in partly
+    assert "patience_s" not in partly.split(", ")
+    told = " ".join(population.notes(found))
+    assert "begin with nobody there" in told
+    assert "skill.kind" in told
+    csv = population.of_text(
+        'title = "x"\nskill = { kind = "csv", file = "r.csv", column = "r" }\narrivals = { cold_start = false }', "p"
+    )
+    assert not [name for name in csv.sources if name.startswith("skill")]
+    assert "nobody there" not in " ".join(population.notes(csv))
+
+
+def test_the_page_is_made_from_the_code_and_every_key_has_a_meaning() -> None:
+    page = Path(__file__).parents[2] / "docs" / "populations.md"
+    anew = "make it anew: evenmatch lab population --reference > docs/populations.md"
+    assert page.read_text("utf-8") == population_page(), anew
+    for one in keys_of(population.Population):
+        if hasattr(one.kind, "__struct_fields__"):
+            assert all(key.meaning for key in keys_of(one.kind)), one.name
+
+
+def test_the_command_prints_presets_that_are_populations(tmp_path: Path) -> None:
+    def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+        command = [sys.executable, "-m", "evenmatch", "lab", "population", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=120)
+
+    assert [line.split()[0] for line in run().stdout.splitlines()] == list(population.PRESETS)
+    text = run("team5-small").stdout
+    (tmp_path / "ours.toml").write_text(text)
+    assert population.of_text(text, "x") == population.load("team5-small")[0]
+    whole = run("ours.toml").stdout
+    assert population.of_text(whole, "x") == population.load("team5-small")[0]
+    assert "is no population" in run("nope").stderr
+    assert run("team5-small", "--reference").returncode == 2
