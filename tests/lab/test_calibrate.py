@@ -47,6 +47,8 @@ def test_the_best_share_of_pairs_is_accepted() -> None:
     share = np.mean(np.array(scores) <= p["sanction_max"])
     less = np.mean(np.array(scores) <= p["sanction_max"] - 1)
     assert less < 0.2 <= share
+    assert found.scored == pytest.approx(share, abs=1e-6)
+    assert found.accepted <= found.scored
 
 
 def test_windows_let_nine_in_ten_meet_somebody() -> None:
@@ -94,3 +96,24 @@ def test_the_tables_can_be_pasted(tmp_path: Path) -> None:
     assert [spec.matcher.name for spec in specs] == ["epgc", "ladder", "buckets"]
     shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert told["toml"] in shown
+    assert "lobbies and makes no teams: one of 10, as in its document" in shown
+    wide = told["windows"]
+    base, growth = wide["ladder"]["windows"][1]
+    assert f"{base} points at first and {growth} more a wave missed, {base + 11 * growth} after 60 s" in shown
+    assert base + 11 * growth >= wide["last"] - 1
+    assert f"One's own bucket at first, {wide['buckets']['bucket']} points wide" in shown
+
+
+def test_epgc_gets_the_format_that_is_asked_for(tmp_path: Path) -> None:
+    file = tmp_path / "r.csv"
+    file.write_text("rating\n" + "\n".join(f"{value:.0f}" for value in ratings(500)) + "\n")
+    command = [sys.executable, "-m", "evenmatch", "lab", "calibrate", "--ratings", str(file), "--json", "--format"]
+    for words in ("2x4", "4v4"):
+        told = json.loads(subprocess.run([*command, words], capture_output=True, text=True, check=True).stdout)
+        assert "which is a match of 2x4" in told["toml"]
+        (spec,) = config.parse(told["toml"], "pasted")
+        assert spec.format.seats == spec.matcher.parameters["lobby_size"] == 8
+    for words, said in (("4v5", "is no format"), ("1x1", "two players at least")):
+        refused = subprocess.run([*command, words], capture_output=True, text=True, check=False)
+        assert refused.returncode == 2
+        assert said in refused.stderr

@@ -169,7 +169,7 @@ def test_nobody_comes() -> None:
         ('title = "x"\n[regions.far_ms.eu]\nus = -5', "regions.far_ms.eu.us: -5 is out of range"),
         ('title = "x"\n[parties]\n2 = 1.0', "'2' cannot be seated"),
         ('title = "x"\n[parties]\n1 = 0.5', "add up to 0.5"),
-        ('title = "x"\n[sessions]\nagmes = 3', "unknown field `agmes`"),
+        ('title = "x"\n[sessions]\nagmes = 3', "sessions.agmes: there is no such key: did you mean games?"),
         ('title = "x"\n[sessions]\ngames = 0.5', "fewer than one match"),
         ('title = "x"\n[ratings]\nmodel = "x"', "ratings:"),
         ('title = "x"\n[matchers.nope]\nevery_s = 3', "no such matcher"),

@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from evenmatch import config
 from evenmatch.errors import LabError
 from evenmatch.lab import population, tune_report
 from evenmatch.lab.queues import NotApplicable, for_matcher
@@ -100,6 +101,12 @@ def test_a_target_that_nothing_meets_is_missed_and_said() -> None:
     assert not found.met
     assert not found.holds
     assert found.chosen.short > 0
+    assert found.toml.startswith("# The target was missed (100 % of matches within 45-55 %, on duel-small): no setting")
+    (spec,) = config.parse(found.toml, "pasted")
+    given, _ = population.load("duel-small")
+    assert spec.ready_check is not None
+    assert spec.ready_check.timeout_s == given.game.ready_check_s
+    assert spec.ticket.expires_s == given.game.expires_s
 
 
 def test_what_cannot_be_tuned_is_refused_before_anything_is_run() -> None:

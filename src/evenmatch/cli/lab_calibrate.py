@@ -13,9 +13,11 @@ from rich.table import Table
 from rich.text import Text
 
 from evenmatch import config
+from evenmatch.domain.queue import Format
 from evenmatch.errors import LabError
 from evenmatch.lab import files
-from evenmatch.lab.calibrate import WAYS, Cinder, Tiers, Windows, cinder_of, lobbies_of, tiers_of, windows_of
+from evenmatch.lab.calibrate import OVERLAP, WAYS, Cinder, Tiers, Windows, cinder_of, lobbies_of, tiers_of, windows_of
+from evenmatch.lab.queues import fitted
 
 UNEQUAL = 3
 """Tiers of which one is so many times as large as another deserve a word."""
@@ -27,6 +29,7 @@ def calibrate(
     column: str = "rating",
     tiers: int = 5,
     way: str = "histogram",
+    format: str = "",
     lobbies: Path | None = None,
     lobby_column: str = "lobby",
     accept: float = 0.2,
@@ -47,6 +50,8 @@ def calibrate(
         How many tiers to cut them into.
     way
         Whose boundaries go into the tables: quantiles, histogram (round numbers) or kmeans.
+    format
+        What epgc's queue is to play, such as 2x5, teams times players; left out: lobbies of 10, as in its document.
     lobbies
         A CSV with a row a player and a lobby for each: cinder's buckets and threshold.
     lobby_column
@@ -72,7 +77,7 @@ def calibrate(
     cut = None if values is None else tiers_of(values, tiers)
     fair = None if lobbies is None else cinder_of(*lobbies_of(lobbies, lobby_column, column), accept)
     wide = None if values is None or arrivals is None else windows_of(values, arrivals, wait_s, every_s)
-    fragment = _fragment(cut, way, fair, wide)
+    fragment = _fragment(cut, way, fair, wide, _format(format))
     if json:
         found = {"tiers": cut, "cinder": fair, "windows": wide, "toml": fragment}
         sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
@@ -83,13 +88,15 @@ def calibrate(
     if fair is not None:
         console.print(
             f"cinder: {fair.lobbies:,} lobbies of {fair.size} ({fair.skipped} of another size left out), "
-            f"{fair.pairs:,} pairs; scores are whole numbers, and with {fair.parameters['sanction_max']} or less at "
-            f"least the best {accept:.0%} are accepted: {fair.accepted:.1%} score that and overlap enough"
+            f"{fair.pairs:,} pairs. {accept:.0%} of them were to pass by their score; scores are whole numbers, and "
+            f"{fair.scored:.1%} have {fair.parameters['sanction_max']} or less. Cinder also wants an overlap of "
+            f"{OVERLAP:g} (overlap_min), so of all pairs it accepts {fair.accepted:.1%}."
         )
     if wide is not None:
         console.print(
-            f"windows: {wide.first:g} points at first, {wide.last:g} after {wide.wait_s:g} s, so that nine in ten meet "
-            f"somebody at {wide.arrivals_a_minute:g} arrivals a minute"
+            f"windows: nine in ten meet somebody at {wide.arrivals_a_minute:g} arrivals a minute if {wide.first:g} "
+            f"points are accepted at first, and {wide.last:g} after {wide.wait_s:g} s. Matchers count in whole waves "
+            "and buckets: what they come to stands above each table."
         )
     console.print("\nFor queues.toml:\n")
     print(fragment, end="")
@@ -112,25 +119,66 @@ def _show_tiers(console: Console, found: Tiers) -> None:
     console.print()
 
 
-def _fragment(cut: Tiers | None, way: str, fair: Cinder | None, wide: Windows | None) -> str:
+def _format(text: str) -> Format | None:
+    """2x5, or 5v5, as a format; nothing where nothing is given."""
+    if not text:
+        return None
+    teams, sides = re.fullmatch(r"(\d{1,3})x(\d{1,3})", text), re.fullmatch(r"(\d{1,3})v(\d{1,3})", text)
+    if teams is not None:
+        found = Format(int(teams[1]), int(teams[2]))
+    elif sides is not None and sides[1] == sides[2]:
+        found = Format(2, int(sides[1]))
+    else:
+        raise LabError(f"{text!r} is no format: write teams times players, such as 2x5, or 5v5")
+    if found.seats < 2:
+        raise LabError(f"{text!r} is no match: it takes two players at least")
+    return found
+
+
+def _fragment(cut: Tiers | None, way: str, fair: Cinder | None, wide: Windows | None, form: Format | None) -> str:
     """Tables of queues.toml; they are read before they are shown."""
-    queues: dict[str, dict[str, Any]] = {}
+    queues: dict[str, tuple[str, dict[str, Any]]] = {}
     if cut is not None:
         boundaries = list(cut.ways[way].boundaries)
-        queues["tiers"] = {
-            "format": {"teams": 1, "size": 10},
-            "matcher": {"name": "epgc", "lobby_size": 10, "boundaries": boundaries},
-        }
+        asked = form or Format(1, 10)
+        lobby, sized = fitted("epgc", asked)
+        said = f"epgc gathers lobbies and makes no teams: one of {lobby.seats}, " + (
+            "as in its document; --format 2x5 asks for another" if form is None else f"which is a match of {asked}"
+        )
+        table = {"format": msgspec.to_builtins(lobby), "matcher": {"name": "epgc", **sized, "boundaries": boundaries}}
+        queues["tiers"] = said, table
     if fair is not None:
-        form = {"teams": 2, "size": fair.size}
-        queues["lobbies"] = {"format": form, "matcher": {"name": "cinder", **fair.parameters}}
+        pair = {"teams": 2, "size": fair.size}
+        said = f"cinder accepts {fair.accepted:.1%} of all pairs of lobbies with this"
+        queues["lobbies"] = said, {"format": pair, "matcher": {"name": "cinder", **fair.parameters}}
     if wide is not None:
         wave = {"every_s": wide.every_s}
-        queues["windows"] = {"matcher": {"name": "ladder", **wide.ladder}, "wave": wave}
-        queues["ranges"] = {"matcher": {"name": "buckets", **wide.buckets}, "wave": wave}
-    text = _on_one_line(tomli_w.dumps({"queues": queues}))
+        queues["windows"] = _of_ladder(wide), {"matcher": {"name": "ladder", **wide.ladder}, "wave": wave}
+        queues["ranges"] = _of_buckets(wide), {"matcher": {"name": "buckets", **wide.buckets}, "wave": wave}
+    text = "\n".join(
+        f"# {said}\n{_on_one_line(tomli_w.dumps({'queues': {name: table}}))}" for name, (said, table) in queues.items()
+    )
     config.parse(text, "what was found")
     return text
+
+
+def _of_ladder(wide: Windows) -> str:
+    """What the ladder's windows come to."""
+    base, growth = wide.ladder["windows"][1]
+    waves = max(1, round(wide.wait_s / wide.every_s) - 1)
+    return (
+        f"single players. The second window (moderate pressure): {base} points at first and {growth} more a wave "
+        f"missed, {base + growth * waves} after {wide.wait_s:g} s"
+    )
+
+
+def _of_buckets(wide: Windows) -> str:
+    """What buckets and their growth come to."""
+    width, steps = wide.buckets["bucket"], wide.buckets["range_max"] - 1
+    return (
+        f"single players. One's own bucket at first, {width} points wide; after {wide.wait_s:g} s {steps} more to "
+        f"either side: all within {steps * width} points, and some up to {(steps + 1) * width}"
+    )
 
 
 def _on_one_line(text: str) -> str:

@@ -39,6 +39,8 @@ CHANCE: Final = 0.9
 EDGE: Final = 0.025
 OUTSIDE: Final = 0.005
 """At either end, beyond cinder's range."""
+OVERLAP: Final = 0.2
+"""Cinder's own least overlap (overlap_min)."""
 _PASSES: Final = 300
 _PAIRS: Final = 100_000
 _RATIO: Final = 0.2
@@ -76,6 +78,8 @@ class Cinder(msgspec.Struct, frozen=True):
     size: int
     pairs: int
     parameters: dict[str, Any]
+    scored: float
+    """The share of pairs that the score lets through: what was asked for, or a little more, as scores are whole."""
     accepted: float
     """The share of pairs that both the score and the overlap let through."""
 
@@ -175,9 +179,10 @@ def cinder_of(lobbies: Array, skipped: int = 0, accept: float = 0.2, n_bucket: i
     limit = int(np.sort(score)[max(0, math.ceil(accept * len(score)) - 1)])
     low, high = non_outlier_range(np.clip(lobbies, lcap, ucap), lcap, ucap, n_bucket)
     overlap = similarities(low[one], high[one], low[other], high[other])
-    accepted = float(((score <= limit) & (overlap >= 0.2)).mean())
+    scored = float((score <= limit).mean())
+    accepted = float(((score <= limit) & (overlap >= OVERLAP)).mean())
     parameters = {"lcap": lcap, "ucap": ucap, "n_bucket": n_bucket, "w_min": w_min, "sanction_max": limit}
-    return Cinder(len(lobbies), skipped, lobbies.shape[1], len(score), parameters, round(accepted, 6))
+    return Cinder(len(lobbies), skipped, lobbies.shape[1], len(score), parameters, round(scored, 6), round(accepted, 6))
 
 
 def _pairs(count: int, seed: int) -> tuple[Array, Array]:

@@ -123,6 +123,7 @@ def tune(
     measures = sorted({WAIT, QUALITY, "never_matched", *(target.measure for target in wanted)})
     told = {name: over([one.get(name) for one in checked]) for name in measures}
     progress(1.0)
+    holds = all(target.short(told[target.measure].mean) == 0 for target in wanted)
     return Tuned(
         matcher=matcher,
         population=population,
@@ -136,8 +137,8 @@ def tune(
         chosen=chosen,
         met=chosen.short == 0,
         checked=told,
-        holds=all(target.short(told[target.measure].mean) == 0 for target in wanted),
-        toml=_toml(spec),
+        holds=holds,
+        toml=_toml(spec, _warning(population, wanted, chosen.short == 0, holds)),
     )
 
 
@@ -211,12 +212,25 @@ def _front(tried: list[Tried]) -> list[Tried]:
     return found
 
 
-def _toml(spec: QueueSpec) -> str:
+def _warning(population: str, wanted: list[Target], met: bool, holds: bool) -> str:
+    """What whoever finds these rules in a file should know of them; nothing where all is well."""
+    if met and holds:
+        return ""
+    words = " and ".join(target.words for target in wanted)
+    why = "no setting that was tried met it" if not met else "on traffic that the search never saw it did not hold"
+    return f"# The target was missed ({words}, on {population}): {why}.\n"
+
+
+def _toml(spec: QueueSpec, warning: str) -> str:
+    """The queue as it was simulated, for queues.toml; how often clients are to be heard of is no matter of the lab."""
     import tomli_w
 
     table = {
         "format": msgspec.to_builtins(spec.format),
         "matcher": {"name": spec.matcher.name, **spec.matcher.parameters},
         "wave": {"every_s": spec.wave.every_s},
+        "ticket": {"expires_s": spec.ticket.expires_s},
     }
-    return tomli_w.dumps({"queues": {spec.name: table}})
+    if spec.ready_check is not None:
+        table["ready_check"] = {"timeout_s": spec.ready_check.timeout_s}
+    return warning + tomli_w.dumps({"queues": {spec.name: table}})
