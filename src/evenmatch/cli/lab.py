@@ -11,7 +11,7 @@ import msgspec
 from cyclopts import Parameter
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -121,9 +121,15 @@ def _command() -> str:
 
 @contextmanager
 def _progress() -> Iterator[Heard]:
-    """A bar with the time that is left, on standard error."""
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
-    with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True)) as progress:
+    """A bar with the time that is left, on standard error, where that is a terminal."""
+    columns: tuple[ProgressColumn, ...] = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+    )
+    columns = (*columns, TimeElapsedColumn(), TimeRemainingColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         task = progress.add_task("simulating", total=1.0)
 
         def heard(shares: list[float]) -> None:
@@ -151,9 +157,7 @@ def _show(found: Comparison) -> None:
         cells = ["/".join(_cell(row, name) for name in names) for names in _SHOWN.values()]
         table.add_row(Text(row.name + (" *" if on_front else ""), style="green" if on_front else ""), *cells)
     console.print(table)
-    console.print(
-        "fair: the favourite wins 55 % at most, by true skill; worst: how often it wins in the least even hundredth;"
-    )
+    console.print("fair: the favourite wins 55 % at most; worst: how often it wins in the least even hundredth;")
     console.print("passed: left waiting though one that came later had a place in which they would have fitted as well")
     console.print("* no other is both quicker (nine in ten, those who gave up counted) and fairer")
     for row in found.rows:

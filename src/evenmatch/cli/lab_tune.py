@@ -67,8 +67,10 @@ def tune(
     """
     if report is not None:
         require_writable(report)
-    columns = (TextColumn("tuning"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
-    with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True)) as progress:
+    share = TextColumn("{task.percentage:>3.0f} %")
+    columns = (TextColumn("tuning"), BarColumn(), share, TimeElapsedColumn(), TimeRemainingColumn())
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         task = progress.add_task("", total=1.0)
         try:
             found = search(
@@ -118,7 +120,7 @@ def _show(found: Tuned) -> None:
     else:
         console.print("chosen:")
     console.print(Text("  " + "  ".join(_cells(found.chosen))))
-    console.print(f"on {len(found.held_out)} seeds that the search never saw:")
+    console.print(f"on {tune_report.many(len(found.held_out))} that the search never saw:")
     for name, mean in found.checked.items():
         console.print(Text(f"  {tune_report.NAMES.get(name, name):<24}  {tune_report.shown(name, mean)}"))
     console.print("The target holds there." if found.holds else Text("It does not hold there.", style="yellow"))

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
+from evenmatch.domain.refusals import Reasons
 from evenmatch.errors import LabError
 
 from .intervals import Interval
@@ -64,7 +65,7 @@ class Row(msgspec.Struct, frozen=True):
         came = sum(run["tickets"] for run in self.runs)
         refused = [run["turned_away"] for run in self.runs]
         share = sum(sum(one.values()) for one in refused) / came if came else 0.0
-        return share, sorted({reason for one in refused for reason in one})
+        return share, sorted({Reasons[reason.upper()].title for one in refused for reason in one})
 
 
 class Comparison(msgspec.Struct, frozen=True):

@@ -49,6 +49,8 @@ def run_all(
         raise LabError(f"{workers} processes cannot run anything: use 1 or more")
     found: dict[int, Found] = {}
     if keep is not None:
+        if keep.exists() and not keep.is_dir():
+            raise LabError(f"{keep} is a file: results are kept in a folder, so name one, or one that is not there yet")
         try:
             keep.mkdir(parents=True, exist_ok=True)
         except OSError as error:

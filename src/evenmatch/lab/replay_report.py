@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from evenmatch import config
+from evenmatch import __version__, config
 from evenmatch.domain.queue import QueueSpec
 from evenmatch.matchers import registry
 from evenmatch.pages import page
@@ -96,10 +96,10 @@ def html(past: Past, spec: QueueSpec, then: Summary, now: Summary, limits: list[
         f"again by {escape(other)} instead of {escape(was)}.</p>{_words(then, now, was, other)}</header>"
         f'<table><tr><th></th><th class="number">{escape(was)}, as it was</th>'
         f'<th class="number">{escape(other)}, what if</th></tr>{rows}</table>'
-        f"<p>{escape(parameters_of(past.spec))}<br>{escape(parameters_of(spec))}</p>{checked(then)}"
+        f"<p>{escape(parameters_of(past.spec))}<br>{escape(parameters_of(spec))}</p><p>{escape(checked(then))}</p>"
         f"{''.join(page.figure(chart) for chart in _charts(then, now, was, other))}"
         f"<h2>How far to trust it</h2><ul>{''.join(f'<li>{escape(limit)}</li>' for limit in limits)}</ul>"
-        f"<h2>Run it again</h2><pre>{escape(command)}</pre>"
+        f"<h2>Run it again</h2><pre class=command>{escape(command)}</pre><p>With evenmatch {__version__}.</p>"
         f"<details><summary>The journal's rules</summary><pre>{escape(_rules(past.spec))}</pre></details>"
         f"<details><summary>The other rules</summary><pre>{escape(_rules(spec))}</pre></details>"
     )

@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 import tomli_w
 
+from evenmatch import __version__
 from evenmatch.pages import page
 from evenmatch.pages.charts import Chart, Series, number
 
@@ -41,11 +42,11 @@ _MORE: Final = {
     "gap.p90": ("gap p90", "{:.0f}"),
     "latency_extra_ms.p90": ("extra ms p90", "{:.1f}"),
     "overtaking.most": ("overtaken most", "{:.0f}"),
-    "rating_error.played.start": ("rating error, before", "{:.0f}"),
-    "rating_error.played.end": ("after", "{:.0f}"),
-    "rating_error.newcomers.0": ("newcomers, before", "{:.0f}"),
-    "rating_error.newcomers.3-5": ("after 3-5", "{:.0f}"),
-    "rating_error.newcomers.6-10": ("after 6-10", "{:.0f}"),
+    "rating_error.played.start": ("rating error at the start", "{:.0f}"),
+    "rating_error.played.end": ("rating error at the end", "{:.0f}"),
+    "rating_error.newcomers.0": ("newcomers' error, no match yet", "{:.0f}"),
+    "rating_error.newcomers.3-5": ("newcomers' error, 3-5 matches", "{:.0f}"),
+    "rating_error.newcomers.6-10": ("newcomers' error, 6-10 matches", "{:.0f}"),
 }
 """The columns of the second table, as those of the first."""
 _PICTURED: Final = 4
@@ -147,10 +148,13 @@ def _front(found: Comparison) -> list[Chart]:
 
 
 def _named(name: str, points: list[tuple[str, float, float]]) -> Series:
-    return Series(name, tuple(p[1] for p in points), tuple(p[2] for p in points), names=tuple(p[0] for p in points))
+    names = tuple(p[0] for p in points)
+    joined = name == "on the front"
+    return Series(name, tuple(p[1] for p in points), tuple(p[2] for p in points), names=names, joined=joined)
 
 
 def _table(found: Comparison, columns: Mapping[str, tuple[str, str]]) -> str:
+    columns = {name: one for name, one in columns.items() if any(row.mean(name) is not None for row in found.rows)}
     head = "<th></th>" + "".join(f'<th class="number">{escape(title)}</th>' for title, _ in columns.values())
     lines = []
     for row in found.rows:
@@ -310,9 +314,9 @@ def _again(found: Comparison, command: str) -> str:
     plain = tomli_w.dumps(without_none(msgspec.to_builtins(found.population)))
     rules = tomli_w.dumps({"queues": {row.name: without_none(row.queue) for row in found.rows}})
     return (
-        f"<h2>Run it again</h2><pre>{escape(command)}</pre>"
+        f"<h2>Run it again</h2><pre class=command>{escape(command)}</pre>"
         f"<p>Seeds 1 to {found.seeds}, moments {number(found.step_s)} s apart. "
-        "The same program gives the same numbers.</p>"
+        f"The same program, evenmatch {__version__}, gives the same numbers.</p>"
         f"{''.join(f'<p>{escape(note)}</p>' for note in notes(found.population))}"
         f"<details><summary>The population</summary><pre>{escape(plain)}</pre></details>"
         f"<details><summary>The queues</summary><pre>{escape(rules)}</pre></details>"

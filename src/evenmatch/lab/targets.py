@@ -1,6 +1,5 @@
 """What a designer wants: "p90 wait 60 s", "90 % of matches within 45-55 %"."""
 
-import itertools
 import re
 from collections.abc import Sequence
 
@@ -34,25 +33,19 @@ class Target(msgspec.Struct, frozen=True):
 
 
 def of_words(words: Sequence[str]) -> list[Target]:
-    """Targets from what was written; LabError if they can't be read, or contradict each other."""
-    found: list[Target] = []
+    """Targets from what was written, of several for one measure the strictest; LabError if one can't be read.
+
+    No two contradict each other: waits are all to be short, and matches all to be fair.
+    """
+    found: dict[str, Target] = {}
     for one in words:
         target = _read(one)
-        for other in found:
-            if other.measure == target.measure and other.limit != target.limit:
-                raise LabError(f"{other.words!r} and {target.words!r} contradict each other: give one of them")
-        found.append(target)
+        other = found.get(target.measure)
+        if other is None or (target.limit > other.limit) == target.at_least:
+            found[target.measure] = target
     if not found:
         raise LabError(f"there is no target: give one such as {_EXAMPLES}")
-    by_share = {target.measure.rpartition(".")[2]: target for target in found if not target.at_least}
-    names = [name for name in ("p50", "p90", "p99") if name in by_share]
-    for lower, higher in itertools.pairwise(names):
-        if by_share[lower].limit > by_share[higher].limit:
-            raise LabError(
-                f"{by_share[lower].words!r} and {by_share[higher].words!r} contradict each other: "
-                f"no {lower} is longer than the {higher}"
-            )
-    return found
+    return list(found.values())
 
 
 def _read(words: str) -> Target:

@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 import tomli_w
 
+from evenmatch import __version__
 from evenmatch.pages import page
 from evenmatch.pages.charts import Chart, Mark, Series
 
@@ -17,7 +18,7 @@ from .plain import without_none
 from .spaces import knobs
 from .tune import Tried, Tuned
 
-__all__ = ["NAMES", "html", "shown", "write"]
+__all__ = ["NAMES", "html", "many", "shown", "write"]
 
 _STYLE: Final = """
 tr.chosen td { color: var(--good); font-weight: 600; } pre { overflow-x: auto; background: var(--card); padding: 1rem;
@@ -44,8 +45,8 @@ def html(found: Tuned, command: str) -> str:
     body = (
         f"<header><h1>{escape(found.matcher)} tuned for {escape(wanted)}</h1>"
         f'<p class="lead">{found.trials} settings on {escape(found.population)}, {found.hours:g} '
-        f"{'hour' if found.hours == 1 else 'hours'} each with {_many(len(found.seeds))}; the one that was chosen again "
-        f"with {_many(len(found.held_out))} that the search never saw.</p>{_words(found)}</header>"
+        f"{'hour' if found.hours == 1 else 'hours'} each with {many(len(found.seeds))}; the one that was chosen again "
+        f"with {many(len(found.held_out))} that the search never saw.</p>{_words(found)}</header>"
         f"{''.join(page.figure(chart) for chart in _front(found))}"
         "<h2>The front</h2><p>Nothing that was tried beats these in both. The chosen one is in green.</p>"
         f"{_table(found)}"
@@ -167,8 +168,9 @@ def _again(found: Tuned, command: str) -> str:
         for name, knob in knobs(found.matcher).items()
     )
     return (
-        f"<h2>Run it again</h2><pre>{escape(command)}</pre>"
-        "<p>The search is optuna's TPE with seed 1. The same program gives the same numbers.</p>"
+        f"<h2>Run it again</h2><pre class=command>{escape(command)}</pre>"
+        "<p>The search is optuna's TPE with seed 1. The same program, "
+        f"evenmatch {__version__}, gives the same numbers.</p>"
         '<details><summary>What was searched</summary><table><tr><th></th><th class="number">from</th>'
         f'<th class="number">to</th></tr>{space}</table></details>'
         "<details><summary>The population</summary>"
@@ -176,7 +178,8 @@ def _again(found: Tuned, command: str) -> str:
     )
 
 
-def _many(seeds: int) -> str:
+def many(seeds: int) -> str:
+    """So many seeds, in words."""
     return "one seed" if seeds == 1 else f"{seeds} seeds"
 
 

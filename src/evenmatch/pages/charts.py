@@ -16,6 +16,8 @@ __all__ = ["STYLE", "Chart", "Mark", "Series", "number", "svg"]
 WIDTH: Final = 720
 HEIGHT: Final = 340
 LEFT, TOP, BOTTOM = 62, 40, 52
+_AWAY: Final = 6
+"""A name that stands so far from its point has a line to it."""
 
 STYLE: Final = """
 svg.chart { width: 100%; height: auto; display: block; font: 12px system-ui, sans-serif; }
@@ -24,6 +26,7 @@ svg.chart .name { fill: var(--ink); paint-order: stroke; stroke: var(--card); st
 svg.chart .grid { stroke: var(--line); stroke-width: 1; }
 svg.chart .axis { stroke: var(--soft); stroke-width: 1; }
 svg.chart .path { fill: none; stroke-width: 2; stroke-linejoin: round; }
+svg.chart .leader { stroke: var(--soft); stroke-width: 1; }
 svg.chart .mark { stroke: var(--ink); stroke-width: 1.2; stroke-dasharray: 4 3; }
 svg.chart .band { fill: var(--ink); opacity: .08; }
 svg.chart .point { stroke: var(--page); stroke-width: 1.5; }
@@ -44,6 +47,8 @@ class Series(msgspec.Struct, frozen=True):
     y: tuple[float, ...]
     names: tuple[str, ...] = ()
     """Of the points, where each has its own."""
+    joined: bool = False
+    """Points with names: draw a line through them, from left to right."""
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -213,25 +218,42 @@ def _point(place: int, x: float, y: float, told: str = "") -> str:
 
 
 def _points(chart: Chart, frame: _Frame) -> list[str]:
-    """Points with their names; names that would cover each other are moved apart, those at the edge stand before."""
+    """Points with their names; names that would cover something are moved, with a line to their point."""
     parts, placed = [], []
     for place, series in reversed(list(enumerate(chart.series))):  # the first lies on top
+        if series.joined and len(series.x) > 1:
+            ends = sorted((frame.x(x), frame.y(y)) for x, y in zip(series.x, series.y, strict=True))
+            parts.append(f'<path class="path s{place}" d="M{"L".join(f"{x:.1f} {y:.1f}" for x, y in ends)}"/>')
         for at, value, name in zip(series.x, series.y, series.names, strict=True):
             x, y = frame.x(at), frame.y(value)
             parts.append(_point(place, x, y, f"<title>{escape(name)}: {number(at)}, {number(value)}</title>"))
             placed.append((y, x, name))
     placed.sort()
-    written: list[tuple[float, float, float]] = []
+    taken = [(y + 4, x - 6, x + 6) for y, x, _ in placed]
     for y, x, name in placed:
+        if not name:
+            continue
         wide = 7.0 * len(name)
         before = x + 10 + wide > frame.right + 10
         left = x - 10 - wide if before else x + 10
-        down = y + 4
-        while any(abs(down - other) < 13 and left < end and begin < left + wide for other, begin, end in written):
-            down += 4
-        written.append((down, left, left + wide))
-        parts.append(_text(x - 10 if before else x + 10, down, name, "end" if before else "start", ' class="name"'))
+        down = _free(y + 4, left, left + wide, taken)
+        taken.append((down, left, left + wide))
+        side = -1 if before else 1
+        if abs(down - y - 4) > _AWAY:
+            parts.append(f'<path class="leader" d="M{x + 4 * side:.1f} {y:.1f}L{x + 9 * side:.1f} {down - 4:.1f}"/>')
+        parts.append(_text(x + 10 * side, down, name, "end" if before else "start", ' class="name"'))
     return parts
+
+
+def _free(down: float, left: float, right: float, taken: list[tuple[float, float, float]]) -> float:
+    """The nearest height, below or above, at which a name covers nothing and stays within the plot."""
+
+    def covers(at: float) -> bool:
+        return any(abs(at - other) < 13 and left < end and begin < right for other, begin, end in taken)
+
+    tried = [down + step * way for step in range(0, HEIGHT, 4) for way in (1, -1)]
+    within = [at for at in tried if TOP + 8 <= at <= HEIGHT - BOTTOM - 2 or at == down]
+    return next((at for at in within if not covers(at)), down)
 
 
 def _columns(chart: Chart, frame: _Frame) -> list[str]:

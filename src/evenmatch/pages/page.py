@@ -31,7 +31,7 @@ table { border-collapse: collapse; width: 100%; font-size: .88rem; }
 th { text-align: left; font-weight: 600; color: var(--soft); border-bottom: 1px solid var(--line); }
 th, td { padding: .35rem .8rem .35rem 0; vertical-align: top; } td { border-bottom: 1px solid var(--line); }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
-.scroll { overflow-x: auto; }
+.scroll { overflow-x: auto; } pre.command { white-space: pre-wrap; overflow-wrap: anywhere; }
 @media print { body { max-width: none; padding: 0; } figure { break-inside: avoid; } }
 """
 

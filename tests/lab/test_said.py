@@ -1,0 +1,62 @@
+"""What the lab says and draws: errors without ado, reasons in words, names that can be read."""
+
+import re
+import subprocess
+import sys
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from evenmatch import __version__, lab
+from evenmatch.lab import report
+from evenmatch.pages.charts import Chart, Series, svg
+
+
+def run(*arguments: str, cwd: Path) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "evenmatch", "lab", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd, timeout=120)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("compare", "--matchers", "nope"), "evenmatch: there is no matcher 'nope'"),
+        (("tune", "--matcher", "lom", "--target", "soon"), "evenmatch: 'soon' is no target"),
+        (("compare", "--matchers", "lom", "--hours", "0.1", "--results", "mine.csv"), "evenmatch: mine.csv is a file"),
+    ],
+)
+def test_an_error_is_one_line_where_nobody_watches(arguments: tuple[str, ...], words: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_text("kept")
+    refused = run(*arguments, cwd=tmp_path)
+    assert refused.returncode == 2
+    assert refused.stderr.startswith(words)
+    assert refused.stderr.count("\n") == 1
+    assert (tmp_path / "mine.csv").read_text() == "kept"
+
+
+def test_the_page_has_its_version_reasons_in_words_and_no_empty_columns() -> None:
+    found = lab.compare("team5-small", matchers=["cinder", "first_come"], hours=0.1, seeds=1, workers=1)
+    page = report.html(found, "evenmatch lab compare")
+    assert f"evenmatch {__version__}" in page
+    assert "party_unsupported" not in page
+    assert "Turned away at the door" in page
+    (table,) = re.findall(r"<h2>More of it</h2>(.*?)</table>", page)
+    rows = [re.findall(r"<td.*?</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", table)[1:]]
+    for column in zip(*rows, strict=True):
+        assert not all(cell.endswith(">-</td>") for cell in column)
+
+
+def test_names_of_points_cover_neither_each_other_nor_leave_the_plot() -> None:
+    names = tuple(f"matcher-{place}" for place in range(9))
+    crowded = Series("on the front", tuple(10.0 + 0.1 * n for n in range(9)), (50.0,) * 9, names=names, joined=True)
+    far = Series("beaten", (100.0,), (2.0,), names=("alone",))
+    drawn = svg(Chart("c", "t", "c", "points", "x", "y", (crowded, far)))
+    placed = re.findall(r'<text x="([\d.]+)" y="([\d.]+)" text-anchor="start" class="name">matcher-\d', drawn)
+    heights = [float(y) for _, y in placed]
+    assert len(heights) == 9
+    assert all(abs(one - other) >= 12 for one, other in combinations(heights, 2))
+    assert all(40 <= y <= 340 - 52 for y in heights)
+    assert drawn.count('class="leader"') >= 8
+    assert drawn.count('class="path s0"') == 1, "the front is a line"
+    assert 'class="path s1"' not in drawn
