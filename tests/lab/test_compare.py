@@ -8,12 +8,14 @@ import sys
 import time
 import tomllib
 from concurrent.futures.process import BrokenProcessPool
+from html import escape
 from importlib import resources
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from evenmatch.domain.refusals import Reasons
 from evenmatch.errors import ConfigError, LabError
 from evenmatch.lab import pool, population
 from evenmatch.lab.comparing import compare
@@ -73,10 +75,10 @@ def test_who_is_turned_away_at_the_door_is_told() -> None:
     buckets, first_come = found.rows
     share, reasons = buckets.turned_away
     assert share > 0.5
-    assert reasons == ["party_unsupported"]
+    assert reasons == [Reasons.PARTY_UNSUPPORTED.title]
     assert first_come.turned_away == (0.0, [])
     page = html(found, "evenmatch lab compare")
-    assert f"buckets: {share:.1%} (party_unsupported)" in page
+    assert f"buckets: {share:.1%} ({escape(reasons[0])})" in page
 
 
 def test_where_none_can_play_there_is_nothing_to_compare() -> None:

@@ -142,6 +142,8 @@ def _progress() -> Iterator[Heard]:
         except EvenmatchError:
             progress.update(task, visible=False)  # what is said next is all there is to say
             raise
+    if progress.disable:
+        print(progress.tasks[0].description, file=sys.stderr)  # a log has use for how it ended only
 
 
 def _show(found: Comparison) -> None:

@@ -120,7 +120,8 @@ def _show(found: Tuned) -> None:
     else:
         console.print("chosen:")
     console.print(Text("  " + "  ".join(_cells(found.chosen))))
-    console.print(f"on {tune_report.many(len(found.held_out))} that the search never saw:")
+    seeds = "one seed" if len(found.held_out) == 1 else f"{len(found.held_out)} seeds"
+    console.print(f"on {seeds} that the search never saw:")
     for name, mean in found.checked.items():
         console.print(Text(f"  {tune_report.NAMES.get(name, name):<24}  {tune_report.shown(name, mean)}"))
     console.print("The target holds there." if found.holds else Text("It does not hold there.", style="yellow"))

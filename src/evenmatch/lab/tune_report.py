@@ -18,7 +18,7 @@ from .plain import without_none
 from .spaces import knobs
 from .tune import Tried, Tuned
 
-__all__ = ["NAMES", "html", "many", "shown", "write"]
+__all__ = ["NAMES", "html", "shown", "write"]
 
 _STYLE: Final = """
 tr.chosen td { color: var(--good); font-weight: 600; } pre { overflow-x: auto; background: var(--card); padding: 1rem;
@@ -45,8 +45,8 @@ def html(found: Tuned, command: str) -> str:
     body = (
         f"<header><h1>{escape(found.matcher)} tuned for {escape(wanted)}</h1>"
         f'<p class="lead">{found.trials} settings on {escape(found.population)}, {found.hours:g} '
-        f"{'hour' if found.hours == 1 else 'hours'} each with {many(len(found.seeds))}; the one that was chosen again "
-        f"with {many(len(found.held_out))} that the search never saw.</p>{_words(found)}</header>"
+        f"{'hour' if found.hours == 1 else 'hours'} each with {_many(len(found.seeds))}; the one that was chosen again "
+        f"with {_many(len(found.held_out))} that the search never saw.</p>{_words(found)}</header>"
         f"{''.join(page.figure(chart) for chart in _front(found))}"
         "<h2>The front</h2><p>Nothing that was tried beats these in both. The chosen one is in green.</p>"
         f"{_table(found)}"
@@ -178,8 +178,7 @@ def _again(found: Tuned, command: str) -> str:
     )
 
 
-def many(seeds: int) -> str:
-    """So many seeds, in words."""
+def _many(seeds: int) -> str:
     return "one seed" if seeds == 1 else f"{seeds} seeds"
 
 
