@@ -252,6 +252,11 @@ def test_means_and_intervals() -> None:
     assert over([1.0, 2.0, 3.0]) == Interval(2.0, -0.484338, 4.48434)
     assert over([2.0, None]) == Interval(2.0, missing=1)
     assert over([None]) == Interval(None, missing=1)
+    assert over([0.9, 1.0, 1.0], "never_matched").high == 1.0
+    assert over([0.0, 0.1, 0.0], "true_odds.fair_share").low == 0.0
+    assert over([0.5, 0.6, 0.5], "true_odds.mean").low == 0.5
+    assert over([0.9, 1.0, 1.0], "odds.worst").high == 1.0
+    assert over([1.0, 2.0, 3.0], "wait_to_match_s.p90") == Interval(2.0, 0.0, 4.48434)
     assert flattened({"a": {"b": 1, "c": None}, "d": [1], "e": "x"}) == {"a.b": 1, "a.c": None}
 
 

@@ -118,7 +118,7 @@ def _row(name: str, spec: QueueSpec, found: list[Found]) -> Row:
     return Row(
         name=name,
         queue=table,
-        measures={key: over([one.get(key) for one in flat]) for key in names},
+        measures={key: over([one.get(key) for one in flat], key) for key in names},
         runs=[{"seed": one.seed, **one.measures} for one in found],
         timing=[{"seed": one.seed, **one.timing} for one in found],
     )

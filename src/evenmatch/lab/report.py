@@ -156,7 +156,7 @@ def _table(found: Comparison, columns: Mapping[str, tuple[str, str]]) -> str:
         on_front = row.name in found.front
         cells = "".join(f'<td class="number">{_cell(row, name, form)}</td>' for name, (_, form) in columns.items())
         lines.append(f"<tr><td{' class=front' if on_front else ''}>{escape(row.name)}</td>{cells}</tr>")
-    note = "" if found.seeds == 1 else " Below each mean: its 95 % interval over the seeds, as far as that is possible."
+    note = "" if found.seeds == 1 else " Below each mean: its 95 % interval over the seeds, cut where its measure ends."
     return (
         f'<div class="scroll"><table><tr>{head}</tr>{"".join(lines)}</table></div>'
         f'<p class="soft">Those in green are on the front.{note}</p>'
@@ -170,8 +170,7 @@ def _cell(row: Row, name: str, form: str) -> str:
     shown = escape(form.format(one.mean))
     if one.low is None or one.high is None:
         return shown
-    low, high = max(0.0, one.low), min(one.high, 1.0 if form.endswith("%}") else one.high)
-    ends = "–".join(form.format(end).rstrip("%") for end in (low, high))
+    ends = "–".join(form.format(end).rstrip("%") for end in (one.low, one.high))
     return f'{shown}<span class="range">{ends}</span>'
 
 

@@ -121,7 +121,7 @@ def tune(
     cases = [Case(f"{matcher}-chosen", spec, given, str(folder), seed, hours) for seed in fresh]
     checked = [flattened(one.measures) for one in run_all(cases, keep, workers, None, lambda _: None)]
     measures = sorted({WAIT, QUALITY, "never_matched", *(target.measure for target in wanted)})
-    told = {name: over([one.get(name) for one in checked]) for name in measures}
+    told = {name: over([one.get(name) for one in checked], name) for name in measures}
     progress(1.0)
     return Tuned(
         matcher=matcher,

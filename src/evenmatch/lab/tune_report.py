@@ -157,7 +157,7 @@ def shown(name: str, one: Interval) -> str:
         return "-"
     if one.low is None or one.high is None:
         return form(one.mean)
-    return f"{form(one.mean)} ({form(max(0.0, one.low))} to {form(one.high)})"
+    return f"{form(one.mean)} ({form(one.low)} to {form(one.high)})"
 
 
 def _again(found: Tuned, command: str) -> str:
