@@ -270,7 +270,7 @@ def test_the_front_is_what_nothing_beats_in_both() -> None:
     rows = [row("a", 10, 0.2), row("b", 20, 0.4), row("c", 20, 0.3), row("d", None, 0.9), row("e", 30, 0.4)]
     found = Comparison("x", given, 1.0, 1, rows, [])
     assert found.front == ["a", "b"]
-    assert found.to_csv().splitlines()[0].startswith("name,front,wait_to_match_s.p90,")
+    assert found.to_csv().splitlines()[0].startswith("name,front,parameters_from,wait_to_match_s.p90,")
 
 
 def test_the_library_compares_too() -> None:

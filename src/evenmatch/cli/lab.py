@@ -153,6 +153,9 @@ def _show(found: Comparison) -> None:
     console.print("fair: the favourite wins 55 % at most; worst: how often it wins in the least even hundredth;")
     console.print("passed: left waiting though one that came later had a place in which they would have fitted as well")
     console.print("* no other is both quicker (nine in ten, those who gave up counted) and fairer")
+    console.print("parameters: given, fitted to the population, or the matcher's default")
+    for row in found.rows:
+        console.print(Text(f"  {row.name}: {row.setting}"))
     for row in found.rows:
         share, reasons = row.turned_away
         if reasons:

@@ -11,6 +11,7 @@ import msgspec
 from evenmatch.errors import LabError
 
 from .intervals import Interval
+from .plain import plainly
 from .population import Population
 from .world import STEP_MS
 
@@ -52,6 +53,20 @@ class Row(msgspec.Struct, frozen=True):
     runs: list[dict[str, Any]]
     """All that was measured, a seed each."""
     timing: list[dict[str, Any]]
+    origin: str = "given"
+    """Where its parameters come from: given, fitted or default."""
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Those that ran; what is not named has its default."""
+        found: dict[str, Any] = self.queue.get("matcher", {}).get("parameters", {})
+        return found
+
+    @property
+    def setting(self) -> str:
+        """The same in words."""
+        named = ", ".join(f"{name} = {plainly(value)}" for name, value in self.parameters.items())
+        return f"{named or 'none named'} ({self.origin})"
 
     def mean(self, measure: str) -> float | None:
         """The mean over seeds."""
@@ -105,6 +120,8 @@ class Comparison(msgspec.Struct, frozen=True):
                     "name": row.name,
                     "front": row.name in self.front,
                     "measures": msgspec.to_builtins(row.measures),
+                    "parameters": row.parameters,
+                    "parameters_from": row.origin,
                     "queue": row.queue,
                     "runs": row.runs,
                 }
@@ -119,7 +136,7 @@ class Comparison(msgspec.Struct, frozen=True):
         """A row a queue, a column a measure, with its interval."""
         found = []
         for row in self.rows:
-            record: dict[str, Any] = {"name": row.name, "front": row.name in self.front}
+            record: dict[str, Any] = {"name": row.name, "front": row.name in self.front, "parameters_from": row.origin}
             for measure, one in row.measures.items():
                 record |= {measure: one.mean, f"{measure}.low": one.low, f"{measure}.high": one.high}
             found.append(record)
@@ -170,7 +187,8 @@ class Comparison(msgspec.Struct, frozen=True):
             lines.append([name, *(_shown(row, measure, form) for measure, (_, form) in COLUMNS.items())])
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         aligned = [[line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])] for line in lines]
-        words = [f"{one.name}: not applicable: {one.why}" for one in self.not_played]
+        words = [f"{row.name}: {row.setting}" for row in self.rows]
+        words += [f"{one.name}: not applicable: {one.why}" for one in self.not_played]
         return "\n".join(["  ".join(line) for line in aligned] + words)
 
     __repr__ = __str__
@@ -183,7 +201,8 @@ class Comparison(msgspec.Struct, frozen=True):
             name = f"<b>{escape(row.name)}</b>" if row.name in front else escape(row.name)
             cells = "".join(f"<td>{_shown(row, measure, form)}</td>" for measure, (_, form) in COLUMNS.items())
             lines.append(f"<tr><td>{name}</td>{cells}</tr>")
-        words = "".join(f"<p>{escape(one.name)}: not applicable: {escape(one.why)}</p>" for one in self.not_played)
+        words = "".join(f"<p>{escape(row.name)}: {escape(row.setting)}</p>" for row in self.rows)
+        words += "".join(f"<p>{escape(one.name)}: not applicable: {escape(one.why)}</p>" for one in self.not_played)
         return f"<table><tr>{head}</tr>{''.join(lines)}</table>{words}"
 
 

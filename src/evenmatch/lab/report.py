@@ -73,7 +73,7 @@ def html(found: Comparison, command: str) -> str:
         f'<p class="lead">{escape(found.population.title)}: {lasts} of it, {many}, the same '
         f"traffic for all.</p>{_words(found)}</header>"
         f"{''.join(page.figure(chart) for chart in _front(found))}"
-        f"<h2>Side by side</h2>{_table(found, COLUMNS)}{_doors(found)}{_not_played(found)}"
+        f"<h2>Side by side</h2>{_table(found, COLUMNS)}{_settings(found)}{_doors(found)}{_not_played(found)}"
         "<h2>Who pays</h2><p>The same measures for parts of the crowd: a good average can hide those at the edge."
         f"{_of(found)}</p>"
         f"{''.join(page.figure(chart) for chart in _parts(found))}"
@@ -188,6 +188,17 @@ def _spent(found: Comparison) -> str:
         "ran this; all other numbers are the same everywhere.</p>"
         '<table class="narrow"><tr><th></th><th class="number">mean ms</th><th class="number">p99 ms</th></tr>'
         f"{''.join(lines)}</table>"
+    )
+
+
+def _settings(found: Comparison) -> str:
+    """Which parameters ran, and where they come from."""
+    lines = "".join(f"<tr><td>{escape(row.name)}</td><td>{escape(row.setting)}</td></tr>" for row in found.rows)
+    return (
+        "<h3>With which parameters</h3><p>Given: by the population or the file of queues. Fitted: to the ratings and "
+        "arrivals of this population, which says nothing of the matcher. Default: the matcher's own; nothing of it is "
+        "fitted. Whatever is not named has its default.</p>"
+        f'<table class="narrow"><tr><th>matcher</th><th>parameters</th></tr>{lines}</table>'
     )
 
 
