@@ -17,7 +17,7 @@ import pytest
 from evenmatch.errors import ConfigError, LabError
 from evenmatch.lab import pool, population
 from evenmatch.lab.comparing import compare
-from evenmatch.lab.comparison import Comparison, Row
+from evenmatch.lab.comparison import COLUMNS, WAIT, Comparison, Row
 from evenmatch.lab.intervals import Interval, flattened, over
 from evenmatch.lab.queues import for_matcher
 from evenmatch.lab.report import html
@@ -257,6 +257,7 @@ def test_means_and_intervals() -> None:
     assert over([0.5, 0.6, 0.5], "true_odds.mean").low == 0.5
     assert over([0.9, 1.0, 1.0], "odds.worst").high == 1.0
     assert over([1.0, 2.0, 3.0], "wait_to_match_s.p90") == Interval(2.0, 0.0, 4.48434)
+    assert over([1.0, None, 3.0], "wait_to_match_s.p90") == Interval(None, missing=1)
     assert flattened({"a": {"b": 1, "c": None}, "d": [1], "e": "x"}) == {"a.b": 1, "a.c": None}
 
 
@@ -271,6 +272,16 @@ def test_the_front_is_what_nothing_beats_in_both() -> None:
     found = Comparison("x", given, 1.0, 1, rows, [])
     assert found.front == ["a", "b"]
     assert found.to_csv().splitlines()[0].startswith("name,front,parameters_from,wait_to_match_s.p90,")
+
+
+def test_the_wait_that_decides_stands_in_every_table() -> None:
+    found = compare("duel-small", matchers=["first_come"], hours=0.2, seeds=1, workers=1)
+    wait = found.rows[0].mean(WAIT)
+    assert wait is not None
+    assert WAIT in COLUMNS
+    assert f" {wait:.1f} " in str(found)
+    assert f"<td>{wait:.1f}</td>" in found._repr_html_()
+    assert f'<td class="number">{wait:.1f}</td>' in html(found, "x")
 
 
 def test_the_library_compares_too() -> None:

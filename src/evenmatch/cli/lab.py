@@ -20,7 +20,7 @@ from evenmatch.lab import report as pages
 from evenmatch.lab.comparing import Progress as Heard
 from evenmatch.lab.comparing import Stopped
 from evenmatch.lab.comparing import compare as run_comparison
-from evenmatch.lab.comparison import COLUMNS, Comparison, Row
+from evenmatch.lab.comparison import COLUMNS, WAIT, Comparison, Row
 from evenmatch.pages.page import require_writable
 
 RESULTS = Path("evenmatch-lab")
@@ -28,7 +28,7 @@ INTERRUPTED = 130
 _SHOWN = {
     "matches/h": ("matches_an_hour",),
     "no match": ("never_matched",),
-    "wait p50/90/99 s": ("wait_s.p50", "wait_s.p90", "wait_s.p99"),
+    "wait p50/90/99 s": ("wait_to_match_s.p50", WAIT, "wait_to_match_s.p99"),
     "fair": ("true_odds.fair_share",),
     "worst": ("true_odds.worst",),
     "passed": ("overtaking.share",),
@@ -150,9 +150,11 @@ def _show(found: Comparison) -> None:
         cells = ["/".join(_cell(row, name) for name in names) for names in _SHOWN.values()]
         table.add_row(Text(row.name + (" *" if on_front else ""), style="green" if on_front else ""), *cells)
     console.print(table)
+    console.print("wait: within which 50, 90 and 99 % are matched, those who gave up counted as far as they waited; -: too")
+    console.print("few ever are to tell; no match: gave up, expired, or turned away at the door;")
     console.print("fair: the favourite wins 55 % at most; worst: how often it wins in the least even hundredth;")
     console.print("passed: left waiting though one that came later had a place in which they would have fitted as well")
-    console.print("* no other is both quicker (nine in ten, those who gave up counted) and fairer")
+    console.print("* no other is both quicker (wait p90) and fairer")
     console.print("parameters: given, fitted to the population, or the matcher's default")
     for row in found.rows:
         console.print(Text(f"  {row.name}: {row.setting}"))

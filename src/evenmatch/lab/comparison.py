@@ -17,12 +17,14 @@ from .world import STEP_MS
 
 __all__ = ["COLUMNS", "Comparison", "NotPlayed", "Row"]
 
+WAIT: Final = "wait_to_match_s.p90"
+QUALITY: Final = "true_odds.fair_share"
 COLUMNS: Final = {
     "matches_an_hour": ("matches/h", "{:.0f}"),
     "never_matched": ("never matched", "{:.1%}"),
-    "wait_s.p50": ("wait p50 s", "{:.1f}"),
-    "wait_s.p90": ("p90 s", "{:.1f}"),
-    "wait_s.p99": ("p99 s", "{:.1f}"),
+    "wait_to_match_s.p50": ("wait p50 s", "{:.1f}"),
+    WAIT: ("p90 s", "{:.1f}"),
+    "wait_to_match_s.p99": ("p99 s", "{:.1f}"),
     "true_odds.fair_share": ("fair 45-55 %", "{:.1%}"),
     "true_odds.mean": ("favourite wins", "{:.1%}"),
     "true_odds.worst": ("worst 1 %", "{:.1%}"),
@@ -31,8 +33,6 @@ COLUMNS: Final = {
     "overtaking.share": ("overtaken", "{:.1%}"),
 }
 """The columns of the short table: what is measured, what stands above it, how it is written."""
-WAIT: Final = "wait_to_match_s.p90"
-QUALITY: Final = "true_odds.fair_share"
 
 
 class NotPlayed(msgspec.Struct, frozen=True):

@@ -19,6 +19,8 @@ _STUDENT: Final = (
 """The 97.5 % quantile of Student's distribution with 1, 2, ... 30 degrees of freedom."""
 _NORMAL: Final = 1.960
 _SHARES: Final = ("never_matched", "starved", "share", "fair_share")
+_ENDLESS: Final = "wait_to_match_s."
+"""None of these is a wait without an end, and so is the mean."""
 _ODDS: Final = ("odds", "true_odds")
 
 
@@ -44,7 +46,7 @@ def over(values: Sequence[float | None], measure: str = "") -> Interval:
     """The mean of these, one a seed; with the name of what they measure the interval ends where that does."""
     there = [value for value in values if value is not None]
     missing = len(values) - len(there)
-    if not there:
+    if not there or (missing and measure.startswith(_ENDLESS)):
         return Interval(None, missing=missing)
     mean = math.fsum(there) / len(there)
     if len(there) == 1:

@@ -27,7 +27,7 @@ _PARTS: Final = {
     "hour": ("by hour", "hour that begins at"),
 }
 _TOLD: Final[dict[str, tuple[str, str, str, Callable[[dict[str, Any]], float | None], float]]] = {
-    "wait": ("Waits", "wait, s (90 %)", _NINE, lambda part: part["wait_s"]["p90"], 1.0),
+    "wait": ("Waits of those matched", "wait, s (90 % of those matched)", _NINE, lambda part: part["wait_s"]["p90"], 1.0),
     "fair": ("Fair matches", "fair matches, %", _FAIR, lambda part: part["fair_share"], 100.0),
     "never": ("Never matched", "never matched, %", _NEVER, lambda part: part["never_matched"], 100.0),
 }
@@ -35,6 +35,9 @@ _TOLD: Final[dict[str, tuple[str, str, str, Callable[[dict[str, Any]], float | N
 _MORE: Final = {
     "tickets": ("tickets", "{:.0f}"),
     "starved": ("starved", "{:.1%}"),
+    "wait_s.p50": ("of those matched: wait p50 s", "{:.1f}"),
+    "wait_s.p90": ("p90 s", "{:.1f}"),
+    "wait_s.p99": ("p99 s", "{:.1f}"),
     "longest_wait_s": ("longest wait s", "{:.0f}"),
     "odds.fair_share": ("fair by ratings", "{:.1%}"),
     "gap.p90": ("gap p90", "{:.0f}"),
@@ -301,6 +304,8 @@ def _spreads(found: Comparison) -> list[Chart]:
 def _meanings() -> str:
     said = {
         "never matched": "of those whose wait ended: gave up, expired, or turned away at the door",
+        "wait": "within which half, nine in ten and 99 in 100 are matched, those who gave up counted as far as they "
+        "waited; - where too few are ever matched to tell. The p90 is the wait of the front",
         "fair 45-55 %": "matches in which the favourite wins 55 % at most, by true skill, which no matcher sees",
         "worst 1 %": "how often the favourite wins in the least even hundredth of the matches",
         "gap": "between the mean ratings of the strongest and the weakest team, as the matcher sees them",
