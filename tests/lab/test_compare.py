@@ -77,6 +77,10 @@ def test_who_is_turned_away_at_the_door_is_told() -> None:
     assert first_come.turned_away == (0.0, [])
     page = html(found, "evenmatch lab compare")
     assert f"buckets: {share:.1%} (party_unsupported)" in page
+    assert found.front == ["first_come"] or not first_come.serves_enough
+    assert buckets.warning in page
+    assert buckets.warning in str(found)
+    assert buckets.warning.startswith("serves ")
 
 
 def test_where_none_can_play_there_is_nothing_to_compare() -> None:

@@ -67,6 +67,11 @@ def test_tiers_are_those_that_calibrate_finds() -> None:
     assert spec.matcher.parameters["boundaries"] == list(tiers_of(ratings, 5).ways["histogram"].boundaries)
 
 
+def test_there_are_fewer_tiers_where_lobbies_fill_slowly() -> None:
+    spec, origin = Fitter(unsaid("team5-small"), FOLDER).set_up("epgc")
+    assert (len(spec.matcher.parameters["boundaries"]), origin) == (1, "fitted")
+
+
 def test_all_are_alike_and_there_is_nothing_to_fit() -> None:
     same = unsaid(skill={"spread": 0.0}, ratings={"error": 0.0})
     assert [Fitter(same, FOLDER).set_up(name)[1] for name in ("buckets", "epgc", "ladder")] == ["default"] * 3

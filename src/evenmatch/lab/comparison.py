@@ -19,6 +19,8 @@ __all__ = ["COLUMNS", "Comparison", "NotPlayed", "Row"]
 
 WAIT: Final = "wait_to_match_s.p90"
 QUALITY: Final = "true_odds.fair_share"
+SERVED_LEAST: Final = 0.9
+"""Who serves a smaller share of those who came is not called best, unless all are such."""
 COLUMNS: Final = {
     "matches_an_hour": ("matches/h", "{:.0f}"),
     "never_matched": ("never matched", "{:.1%}"),
@@ -74,6 +76,22 @@ class Row(msgspec.Struct, frozen=True):
         return None if found is None else found.mean
 
     @property
+    def served(self) -> float | None:
+        """The share that was matched, of those who came and whose wait has ended, turned away at the door or not."""
+        never = self.mean("never_matched")
+        return None if never is None else round(1.0 - never, 6)
+
+    @property
+    def serves_enough(self) -> bool:
+        """Whether that is enough to be compared with others."""
+        return self.served is None or self.served >= SERVED_LEAST
+
+    @property
+    def warning(self) -> str:
+        """What stands beside the name of one that does not."""
+        return "" if self.serves_enough else f"serves {100 * (self.served or 0.0):.0f} % of those who came"
+
+    @property
     def turned_away(self) -> tuple[float, list[str]]:
         """The share of all that came which was turned away at the door, and for which reasons."""
         came = sum(run["tickets"] for run in self.runs)
@@ -95,9 +113,14 @@ class Comparison(msgspec.Struct, frozen=True):
     """How far the moments of virtual time are apart."""
 
     @property
+    def contenders(self) -> list[Row]:
+        """Those that serve enough to be called best; all, where none does."""
+        return [row for row in self.rows if row.serves_enough] or self.rows
+
+    @property
     def front(self) -> list[str]:
-        """Those that no other beats both in wait and in quality: the Pareto front."""
-        points = {row.name: (row.mean(WAIT), row.mean(QUALITY)) for row in self.rows}
+        """Those contenders that no other beats both in wait and in quality, on average: the Pareto front."""
+        points = {row.name: (row.mean(WAIT), row.mean(QUALITY)) for row in self.contenders}
         known = {name: (wait, fair) for name, (wait, fair) in points.items() if wait is not None and fair is not None}
         return [
             name
@@ -119,6 +142,8 @@ class Comparison(msgspec.Struct, frozen=True):
                 {
                     "name": row.name,
                     "front": row.name in self.front,
+                    "served": row.served,
+                    "serves_enough": row.serves_enough,
                     "measures": msgspec.to_builtins(row.measures),
                     "parameters": row.parameters,
                     "parameters_from": row.origin,
@@ -187,7 +212,8 @@ class Comparison(msgspec.Struct, frozen=True):
             lines.append([name, *(_shown(row, measure, form) for measure, (_, form) in COLUMNS.items())])
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         aligned = [[line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])] for line in lines]
-        words = [f"{row.name}: {row.setting}" for row in self.rows]
+        words = [f"{row.name}: {row.warning}" for row in self.rows if row.warning]
+        words += [f"{row.name}: {row.setting}" for row in self.rows]
         words += [f"{one.name}: not applicable: {one.why}" for one in self.not_played]
         return "\n".join(["  ".join(line) for line in aligned] + words)
 
@@ -200,7 +226,8 @@ class Comparison(msgspec.Struct, frozen=True):
         for row in self.rows:
             name = f"<b>{escape(row.name)}</b>" if row.name in front else escape(row.name)
             cells = "".join(f"<td>{_shown(row, measure, form)}</td>" for measure, (_, form) in COLUMNS.items())
-            lines.append(f"<tr><td>{name}</td>{cells}</tr>")
+            warning = f"<br><small>{row.warning}</small>" if row.warning else ""
+            lines.append(f"<tr><td>{name}{warning}</td>{cells}</tr>")
         words = "".join(f"<p>{escape(row.name)}: {escape(row.setting)}</p>" for row in self.rows)
         words += "".join(f"<p>{escape(one.name)}: not applicable: {escape(one.why)}</p>" for one in self.not_played)
         return f"<table><tr>{head}</tr>{''.join(lines)}</table>{words}"

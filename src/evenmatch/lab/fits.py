@@ -2,9 +2,9 @@
 
 A matcher's defaults are its document's, and fit the document's ratings; on another scale they would judge the scale and
 not the matcher. The rules are calibrate's: windows (`buckets`, `ladder`) with which nine in ten meet somebody within
-half of the median patience, or as soon as so few can; round tiers of about equal size (`epgc`); buckets and a score
-that accept the best fifth of pairs (`cinder`). The other matchers have nothing that hangs on the scale alone, and keep
-their defaults.
+half of the median patience, or as soon as so few can; round tiers of about equal size (`epgc`), two to five of them, so
+many that a lobby comes to each within that time; buckets and a score that accept the best fifth of pairs (`cinder`).
+The other matchers have nothing that hangs on the scale alone, and keep their defaults.
 """
 
 from functools import cached_property
@@ -25,7 +25,7 @@ __all__ = ["DEFAULT", "FITTED", "GIVEN", "Fitter"]
 
 GIVEN, FITTED, DEFAULT = "given", "fitted", "default"
 """Where parameters come from: the population or a file of queues; the population's players; the matcher itself."""
-_TIERS: Final = 5
+_TIERS_LEAST, _TIERS_MOST = 2, 5
 _ENOUGH: Final = 20_000
 """Players who show how ratings spread."""
 _ROOM: Final = 1.001
@@ -53,16 +53,19 @@ class Fitter:
 
     def _fitted(self, matcher: str, plain: QueueSpec) -> dict[str, Any]:
         """Parameters that fit, or none."""
-        if matcher not in ("buckets", "ladder", "epgc", "cinder") or len(np.unique(self._ratings)) < _TIERS:
+        if matcher not in ("buckets", "ladder", "epgc", "cinder") or len(np.unique(self._ratings)) < _TIERS_MOST:
             return {}
+        arrivals, soon_s = self._arrivals_a_minute(plain), self._population.sessions.patience_s / 2
         if matcher == "epgc":
-            return {"boundaries": list(tiers_of(self._ratings, _TIERS).ways["histogram"].boundaries)}
+            lobbies_soon = int(arrivals * soon_s / 60.0 / plain.format.seats)
+            tiers = min(_TIERS_MOST, max(_TIERS_LEAST, lobbies_soon))
+            return {"boundaries": list(tiers_of(self._ratings, tiers).ways["histogram"].boundaries)}
         if matcher == "cinder":
             size = self._population.game.format.size
             lobbies = self._ratings[: len(self._ratings) // size * size].reshape(-1, size)
             return dict(cinder_of(lobbies).parameters)
-        arrivals, every_s = self._arrivals_a_minute(plain), plain.wave.every_s
-        wait_s = max(self._population.sessions.patience_s / 2, _ROOM * least_wait_s(arrivals), every_s)
+        every_s = plain.wave.every_s
+        wait_s = max(soon_s, _ROOM * least_wait_s(arrivals), every_s)
         found = windows_of(self._ratings, arrivals, wait_s, every_s)
         return dict(found.ladder if matcher == "ladder" else found.buckets)
 
