@@ -109,12 +109,12 @@ def _front(found: Comparison) -> list[Chart]:
     contending = [row.name for row in found.contenders]
     others = [point for point in known if point[0] not in found.front and point[0] in contending]
     few = [
-        (f"{row.name} ({row.warning})", wait, fair)
+        (f"{row.name} ({row.warning.removesuffix(' of those who came')})", wait, fair)
         for row in found.rows
         for name, wait, fair in known
         if row.name == name and name not in contending
     ]
-    told = (("on the front", front), ("beaten on average", others), ("serves too few to compare", few))
+    told = (("on the front", front), ("beaten on average", others), ("serves too few of those who came", few))
     series = [_named(name, points) for name, points in told if points]
     missing = [name for name, wait, _ in points if wait is None]
     more = f" Not shown, for too few were matched to tell that wait: {', '.join(missing)}." if missing else ""
@@ -123,8 +123,8 @@ def _front(found: Comparison) -> list[Chart]:
             name="front",
             title="Wait against quality",
             caption="The wait within which nine in ten are matched, those who gave up counted as far as they waited, "
-            "those turned away at the door not; and the share of matches in which the favourite wins 55 % at most, by true skill. Up and left is better."
-            + more,
+            "those turned away at the door not; and the share of matches in which the favourite wins 55 % at most, by true "
+            "skill. Up and left is better." + more,
             kind="points",
             x_label="wait, s (90 %)",
             y_label="fair matches, %",

@@ -66,7 +66,9 @@ class Tuned(msgspec.Struct, frozen=True):
     checked: dict[str, Interval]
     """The same measures on seeds that the search never saw."""
     holds: bool
-    """The targets are met there too."""
+    """The targets are met there too, on average."""
+    sure: bool
+    """Whether they hold there or not can be told: the intervals lie on one side of what was asked for."""
     toml: str
 
 
@@ -122,6 +124,7 @@ def tune(
     checked = [flattened(one.measures) for one in run_all(cases, keep, workers, None, lambda _: None)]
     measures = sorted({WAIT, QUALITY, "never_matched", *(target.measure for target in wanted)})
     told = {name: over([one.get(name) for one in checked], name) for name in measures}
+    surely = [target.surely(told[target.measure]) for target in wanted]
     progress(1.0)
     return Tuned(
         matcher=matcher,
@@ -137,6 +140,7 @@ def tune(
         met=chosen.short == 0,
         checked=told,
         holds=all(target.short(told[target.measure].mean) == 0 for target in wanted),
+        sure=all(one is True for one in surely) or any(one is False for one in surely),
         toml=_toml(spec),
     )
 
