@@ -123,8 +123,8 @@ def _front(found: Comparison) -> list[Chart]:
             name="front",
             title="Wait against quality",
             caption="The wait within which nine in ten are matched, those who gave up counted as far as they waited, "
-            "those turned away at the door not; and the share of matches in which the favourite wins 55 % at most, by true "
-            "skill. Up and left is better." + more,
+            "those turned away at the door not; and the share of matches in which the favourite wins 55 % at most, by "
+            "true skill. Up and left is better." + more,
             kind="points",
             x_label="wait, s (90 %)",
             y_label="fair matches, %",
