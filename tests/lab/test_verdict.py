@@ -76,6 +76,12 @@ def test_where_all_serve_a_few_they_are_compared_and_it_is_said() -> None:
     assert sentences(found)[0].startswith("None serves 90 % of those who came")
 
 
+def test_a_share_that_is_nearly_enough_does_not_look_like_enough() -> None:
+    nearly = row("nearly", (5, 4, 6), (0.6, 0.5, 0.7), never=0.1004)
+    assert nearly.warning == "serves 89.9 % of those who came"
+    assert row("just", (5, 4, 6), (0.6, 0.5, 0.7), never=0.1).warning == ""
+
+
 def test_nobody_is_matched() -> None:
     nobody = Row("a", {}, {"matches": Interval(0.0), "never_matched": Interval(1.0)}, [], [])
     assert sentences(of(nobody)) == ["Nobody was matched."]

@@ -11,7 +11,7 @@ import msgspec
 from evenmatch.errors import LabError
 
 from .intervals import Interval
-from .plain import plainly
+from .plain import percent_down, plainly
 from .population import Population
 from .world import STEP_MS
 
@@ -89,7 +89,7 @@ class Row(msgspec.Struct, frozen=True):
     @property
     def warning(self) -> str:
         """What stands beside the name of one that does not."""
-        return "" if self.serves_enough else f"serves {100 * (self.served or 0.0):.0f} % of those who came"
+        return "" if self.serves_enough else f"serves {percent_down(self.served or 0.0)} of those who came"
 
     @property
     def turned_away(self) -> tuple[float, list[str]]:

@@ -1,8 +1,14 @@
 """Plain values: for TOML, which has no word for nothing, and for people."""
 
+import math
 from typing import Any
 
-__all__ = ["plainly", "without_none"]
+__all__ = ["percent_down", "plainly", "without_none"]
+
+
+def percent_down(share: float) -> str:
+    """A share in percent, rounded down to a tenth: what is less than 90 % does not look like it."""
+    return f"{math.floor(round(1000.0 * share, 6)) / 10:g} %"
 
 
 def plainly(value: Any) -> str:

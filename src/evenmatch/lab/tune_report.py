@@ -13,7 +13,7 @@ from evenmatch.pages.charts import Chart, Mark, Series
 from . import population as populations
 from .comparison import QUALITY, SERVED_LEAST, WAIT
 from .intervals import Interval
-from .plain import without_none
+from .plain import percent_down, without_none
 from .spaces import knobs
 from .targets import Target
 from .tune import Tried, Tuned
@@ -94,7 +94,7 @@ def caveats(found: Tuned) -> list[str]:
     said = []
     never = found.checked["never_matched"].mean
     if never is not None and 1.0 - never < SERVED_LEAST:
-        said.append(f"It serves {100 * (1.0 - never):.0f} % of those who came, those turned away at the door counted.")
+        said.append(f"It serves {percent_down(1.0 - never)} of those who came, those turned away at the door counted.")
     if len(found.held_out) < SEEDS_FEW:
         many = _many(len(found.held_out))
         said.append(f"{many[0].upper()}{many[1:]} cannot tell chance: use --held-out {SEEDS_FEW} or more.")

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from .comparison import QUALITY, SERVED_LEAST, WAIT, Comparison, Row
+from .plain import percent_down
 
 __all__ = ["apart", "sentences"]
 
@@ -58,11 +59,13 @@ def _served(found: Comparison, name: Callable[[str], str]) -> list[str]:
     few = [row for row in found.rows if not row.serves_enough]
     if not few:
         return []
-    each = _and([f"{name(row.name)} ({_percent(row.served)})" for row in few])
+    each = _and([f"{name(row.name)} ({percent_down(row.served or 0.0)})" for row in few])
     if len(few) == len(found.rows):
         least = _percent(SERVED_LEAST)
         return [f"None serves {least} of those who came, and what follows is of a part of them: {each}."]
-    return [f"Too few of those who came are served by {each} to call it best; what follows is of the others."]
+    return [
+        f"Too few of those who came are served by {each} to call {'it' if len(few) == 1 else 'them'} best; what follows is of the others."
+    ]
 
 
 def _account(row: Row) -> str:
