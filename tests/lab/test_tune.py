@@ -118,9 +118,11 @@ def test_a_target_is_surely_met_when_the_whole_interval_meets_it(
     words: str, ends: tuple[float, float, float], sure: bool | None
 ) -> None:
     (target,) = of_words([words])
-    assert target.surely(Interval(*ends)) is sure
-    assert target.surely(Interval(ends[0])) is None
-    assert target.surely(Interval(None)) is False
+    assert target.surely(Interval(*ends), 3) is sure
+    assert target.surely(Interval(ends[0]), 1) is None
+    assert target.surely(Interval(None, missing=1), 3) is None
+    assert target.surely(Interval(None, missing=1), 1) is None
+    assert target.surely(Interval(None, missing=3), 3) is False
 
 
 def test_what_holds_on_average_only_is_said_so() -> None:

@@ -33,9 +33,9 @@ class Target(msgspec.Struct, frozen=True):
             return 1e6
         return max(0.0, (self.limit - value if self.at_least else value - self.limit) / max(self.limit, 1e-9))
 
-    def surely(self, found: Interval) -> bool | None:
-        """Whether it is met, as far as an interval over seeds can tell; None = it cannot."""
-        if found.mean is None:
+    def surely(self, found: Interval, seeds: int) -> bool | None:
+        """Whether it is met, as far as an interval over so many seeds can tell; None = it cannot."""
+        if found.missing == seeds > 1:
             return False
         if found.low is None or found.high is None:
             return None

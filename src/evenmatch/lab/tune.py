@@ -124,7 +124,7 @@ def tune(
     checked = [flattened(one.measures) for one in run_all(cases, keep, workers, None, lambda _: None)]
     measures = sorted({WAIT, QUALITY, "never_matched", *(target.measure for target in wanted)})
     told = {name: over([one.get(name) for one in checked], name) for name in measures}
-    surely = [target.surely(told[target.measure]) for target in wanted]
+    surely = [target.surely(told[target.measure], held_out) for target in wanted]
     progress(1.0)
     return Tuned(
         matcher=matcher,

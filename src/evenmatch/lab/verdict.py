@@ -63,9 +63,8 @@ def _served(found: Comparison, name: Callable[[str], str]) -> list[str]:
     if len(few) == len(found.rows):
         least = _percent(SERVED_LEAST)
         return [f"None serves {least} of those who came, and what follows is of a part of them: {each}."]
-    return [
-        f"Too few of those who came are served by {each} to call {'it' if len(few) == 1 else 'them'} best; what follows is of the others."
-    ]
+    them = "it" if len(few) == 1 else "them"
+    return [f"Too few of those who came are served by {each} to call {them} best; what follows is of the others."]
 
 
 def _account(row: Row) -> str:
