@@ -19,7 +19,7 @@ from evenmatch.domain.refusals import Reasons
 from evenmatch.errors import ConfigError, LabError
 from evenmatch.lab import pool, population
 from evenmatch.lab.comparing import compare
-from evenmatch.lab.comparison import Comparison, Row
+from evenmatch.lab.comparison import COLUMNS, WAIT, Comparison, Row
 from evenmatch.lab.intervals import Interval, flattened, over
 from evenmatch.lab.queues import for_matcher
 from evenmatch.lab.report import html
@@ -79,6 +79,10 @@ def test_who_is_turned_away_at_the_door_is_told() -> None:
     assert first_come.turned_away == (0.0, [])
     page = html(found, "evenmatch lab compare")
     assert f"buckets: {share:.1%} ({escape(reasons[0])})" in page
+    assert found.front == ["first_come"] or not first_come.serves_enough
+    assert buckets.warning in page
+    assert buckets.warning in str(found)
+    assert buckets.warning.startswith("serves ")
 
 
 def test_where_none_can_play_there_is_nothing_to_compare() -> None:
@@ -254,6 +258,12 @@ def test_means_and_intervals() -> None:
     assert over([1.0, 2.0, 3.0]) == Interval(2.0, -0.484338, 4.48434)
     assert over([2.0, None]) == Interval(2.0, missing=1)
     assert over([None]) == Interval(None, missing=1)
+    assert over([0.9, 1.0, 1.0], "never_matched").high == 1.0
+    assert over([0.0, 0.1, 0.0], "true_odds.fair_share").low == 0.0
+    assert over([0.5, 0.6, 0.5], "true_odds.mean").low == 0.5
+    assert over([0.9, 1.0, 1.0], "odds.worst").high == 1.0
+    assert over([1.0, 2.0, 3.0], "wait_to_match_s.p90") == Interval(2.0, 0.0, 4.48434)
+    assert over([1.0, None, 3.0], "wait_to_match_s.p90") == Interval(None, missing=1)
     assert flattened({"a": {"b": 1, "c": None}, "d": [1], "e": "x"}) == {"a.b": 1, "a.c": None}
 
 
@@ -267,7 +277,17 @@ def test_the_front_is_what_nothing_beats_in_both() -> None:
     rows = [row("a", 10, 0.2), row("b", 20, 0.4), row("c", 20, 0.3), row("d", None, 0.9), row("e", 30, 0.4)]
     found = Comparison("x", given, 1.0, 1, rows, [])
     assert found.front == ["a", "b"]
-    assert found.to_csv().splitlines()[0].startswith("name,front,wait_to_match_s.p90,")
+    assert found.to_csv().splitlines()[0].startswith("name,front,parameters_from,wait_to_match_s.p90,")
+
+
+def test_the_wait_that_decides_stands_in_every_table() -> None:
+    found = compare("duel-small", matchers=["first_come"], hours=0.2, seeds=1, workers=1)
+    wait = found.rows[0].mean(WAIT)
+    assert wait is not None
+    assert WAIT in COLUMNS
+    assert f" {wait:.1f} " in str(found)
+    assert f"<td>{wait:.1f}</td>" in found._repr_html_()
+    assert f'<td class="number">{wait:.1f}</td>' in html(found, "x")
 
 
 def test_the_library_compares_too() -> None:

@@ -8,6 +8,7 @@ import pytest
 from evenmatch import config
 from evenmatch.errors import LabError
 from evenmatch.lab import population, tune_report
+from evenmatch.lab.intervals import Interval
 from evenmatch.lab.queues import NotApplicable, for_matcher
 from evenmatch.lab.spaces import SPACES, knobs, parameters
 from evenmatch.lab.targets import of_words
@@ -115,6 +116,42 @@ def test_a_target_that_nothing_meets_is_missed_and_said() -> None:
     assert spec.ready_check is not None
     assert spec.ready_check.timeout_s == given.game.ready_check_s
     assert spec.ticket.expires_s == given.game.expires_s
+
+
+@pytest.mark.parametrize(
+    ("words", "ends", "sure"),
+    [
+        ("p90 wait 60 s", (50.0, 40.0, 60.0), True),
+        ("p90 wait 60 s", (50.0, 20.0, 80.0), None),
+        ("p90 wait 60 s", (90.0, 61.0, 120.0), False),
+        ("90 % of matches within 45-55 %", (0.95, 0.9, 1.0), True),
+        ("90 % of matches within 45-55 %", (0.95, 0.8, 1.0), None),
+        ("90 % of matches within 45-55 %", (0.5, 0.4, 0.6), False),
+    ],
+)
+def test_a_target_is_surely_met_when_the_whole_interval_meets_it(
+    words: str, ends: tuple[float, float, float], sure: bool | None
+) -> None:
+    (target,) = of_words([words])
+    assert target.surely(Interval(*ends), 3) is sure
+    assert target.surely(Interval(ends[0]), 1) is None
+    assert target.surely(Interval(None, missing=1), 3) is None
+    assert target.surely(Interval(None, missing=1), 1) is None
+    assert target.surely(Interval(None, missing=3), 3) is False
+
+
+def test_what_holds_on_average_only_is_said_so() -> None:
+    found = tune("first_come", ["p90 wait 500 s"], **SMALL)  # type: ignore[arg-type]
+    assert found.holds
+    assert not found.sure
+    assert tune_report.verdict(found) == "The target holds there on average, but that cannot be told with one seed."
+    assert tune_report.caveats(found)[-1] == "One seed cannot tell chance: use --held-out 3 or more."
+    assert "met on average" in tune_report.html(found, "x")
+    sure = msgspec.structs.replace(found, sure=True, held_out=[2, 3, 4])
+    assert tune_report.verdict(sure) == "The target holds there."
+    checked = found.checked | {"never_matched": Interval(0.6)}
+    few = msgspec.structs.replace(sure, checked=checked)
+    assert tune_report.caveats(few) == ["It serves 40 % of those who came, those turned away at the door counted."]
 
 
 def test_what_cannot_be_tuned_is_refused_before_anything_is_run() -> None:

@@ -20,8 +20,9 @@ from evenmatch.lab import report as pages
 from evenmatch.lab.comparing import Progress as Heard
 from evenmatch.lab.comparing import Stopped
 from evenmatch.lab.comparing import compare as run_comparison
-from evenmatch.lab.comparison import COLUMNS, Comparison, Row
+from evenmatch.lab.comparison import COLUMNS, SERVED_LEAST, WAIT, Comparison, Row
 from evenmatch.lab.population import notes
+from evenmatch.lab.verdict import sentences
 from evenmatch.pages.page import require_writable
 
 RESULTS = Path("evenmatch-lab")
@@ -29,12 +30,19 @@ INTERRUPTED = 130
 _SHOWN = {
     "matches/h": ("matches_an_hour",),
     "no match": ("never_matched",),
-    "wait p50/90/99 s": ("wait_s.p50", "wait_s.p90", "wait_s.p99"),
+    "wait p50/90/99 s": ("wait_to_match_s.p50", WAIT, "wait_to_match_s.p99"),
     "fair": ("true_odds.fair_share",),
     "worst": ("true_odds.worst",),
     "passed": ("overtaking.share",),
 }
 """What a terminal has room for; the report and --json have the rest."""
+_LEGEND = (
+    "no match: gave up, expired, or turned away at the door; wait: within which 50, 90 and 99 % are matched, those who "
+    "gave up counted as far as they waited (-: too few ever are to tell); fair: the favourite wins 55 % at most, "
+    "by true skill; worst: how often it wins in the least even hundredth; passed: left waiting though one that came later had a "
+    "place in which they would have fitted as well; *: none that serves enough is both quicker (wait p90) and fairer, "
+    f"on average; !: serves fewer than {100 * SERVED_LEAST:.0f} % of those who came"
+)
 
 
 def compare(
@@ -106,7 +114,7 @@ def compare(
     if report is not None:
         pages.write(report, found, _command())
     if json:
-        sys.stdout.write(msgspec.json.encode(found.to_dict()).decode() + "\n")
+        sys.stdout.write(msgspec.json.encode(found.to_dict() | {"verdict": sentences(found)}).decode() + "\n")
     else:
         _show(found)
 
@@ -157,11 +165,16 @@ def _show(found: Comparison) -> None:
     for row in found.rows:
         on_front = row.name in found.front
         cells = ["/".join(_cell(row, name) for name in names) for names in _SHOWN.values()]
-        table.add_row(Text(row.name + (" *" if on_front else ""), style="green" if on_front else ""), *cells)
+        mark = " *" if on_front else "" if row.serves_enough else " !"
+        style = "green" if on_front else "" if row.serves_enough else "yellow"
+        table.add_row(Text(row.name + mark, style=style), *cells)
     console.print(table)
-    console.print("fair: the favourite wins 55 % at most; worst: how often it wins in the least even hundredth;")
-    console.print("passed: left waiting though one that came later had a place in which they would have fitted as well")
-    console.print("* no other is both quicker (nine in ten, those who gave up counted) and fairer")
+    for sentence in sentences(found):
+        console.print(Text(sentence))
+    console.print(f"\n{_LEGEND}")
+    console.print("parameters: given, fitted to the population, or the matcher's default")
+    for row in found.rows:
+        console.print(Text(f"  {row.name}: {row.setting}"))
     for row in found.rows:
         share, reasons = row.turned_away
         if reasons:

@@ -124,7 +124,11 @@ def _show(found: Tuned) -> None:
     console.print(f"on {seeds} that the search never saw:")
     for name, mean in found.checked.items():
         console.print(Text(f"  {tune_report.NAMES.get(name, name):<24}  {tune_report.shown(name, mean)}"))
-    console.print("The target holds there." if found.holds else Text("It does not hold there.", style="yellow"))
+    console.print(Text(tune_report.verdict(found), style="" if found.holds and found.sure else "yellow"))
+    if not found.sure:
+        console.print("The exit status goes by the average.")
+    for caveat in tune_report.caveats(found):
+        console.print(Text(caveat, style="yellow"))
     console.print("\nFor queues.toml:\n")
     print(found.toml, end="")
 

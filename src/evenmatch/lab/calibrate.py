@@ -11,8 +11,8 @@ random pairs of one's own lobbies is accepted.
 
 Windows. As many come a minute as come; a window is wide enough when, with a chance of 90 %, somebody within it comes
 during the wait that is given to it: 1 - exp(-rate * wait * share within) = 0.9. The first window is that of a median
-player and one wave (or half the wait, where a wave is too short for anybody), the last that of one at the edge (the
-2.5 % at either end are beyond it) and the whole wait.
+player and half of the wait (or a wave, if that is longer), the last that of one at the edge (the 2.5 % at either end
+are beyond it) and the whole wait.
 """
 
 import math
@@ -31,7 +31,7 @@ from evenmatch.numerics.skill_buckets import bucket_of, edges
 
 from . import files
 
-__all__ = ["Cinder", "Tiers", "Windows", "cinder_of", "lobbies_of", "tiers_of", "windows_of"]
+__all__ = ["Cinder", "Tiers", "Windows", "cinder_of", "least_wait_s", "lobbies_of", "tiers_of", "windows_of"]
 
 DOCUMENT: Final = (1000.0, 1500.0, 2000.0, 2500.0)
 WAYS: Final = ("quantiles", "histogram", "kmeans")
@@ -195,6 +195,11 @@ def _pairs(count: int, seed: int) -> tuple[Array, Array]:
     return one, (one + 1 + chance.integers(count - 1, size=_PAIRS)) % count
 
 
+def least_wait_s(arrivals_a_minute: float) -> float:
+    """How long it takes until, with a chance of 90 %, anybody at all has come."""
+    return -math.log(1 - CHANCE) * 60.0 / arrivals_a_minute
+
+
 def windows_of(ratings: Array, arrivals_a_minute: float, wait_s: float = 60.0, every_s: float = 5.0) -> Windows:
     """Windows with which nine in ten find somebody within the wait."""
     if not (arrivals_a_minute > 0 and math.isfinite(arrivals_a_minute)):
@@ -202,16 +207,14 @@ def windows_of(ratings: Array, arrivals_a_minute: float, wait_s: float = 60.0, e
     if not 0 < every_s <= wait_s:
         raise LabError(f"a wave every {every_s:g} s and a wait of {wait_s:g} s contradict each other: wait for a wave")
     ordered = np.sort(ratings)
-    rate = arrivals_a_minute / 60.0
-    needed = -math.log(1 - CHANCE) / rate
+    needed = least_wait_s(arrivals_a_minute)
     if needed / wait_s > 1:
         most = needed / 60.0
         raise LabError(
             f"at {arrivals_a_minute:g} arrivals a minute nobody at all comes within {wait_s:g} s often enough: "
             f"wait at least {most:.1f} minutes, or have more players"
         )
-    # A wave alone may be too short for anybody: then the first window is what half of the wait needs.
-    soon = needed / every_s if needed <= every_s else min(1.0, 2 * needed / wait_s)
+    soon = min(1.0, needed / max(every_s, wait_s / 2))
     first = _width(ordered, float(np.median(ordered)), soon)
     ends = (float(np.quantile(ordered, EDGE)), float(np.quantile(ordered, 1 - EDGE)))
     last = max(first, *(_width(ordered, end, needed / wait_s) for end in ends))
@@ -221,7 +224,7 @@ def windows_of(ratings: Array, arrivals_a_minute: float, wait_s: float = 60.0, e
     ladder = {"windows": [[round(base * b), max(1, round(growth * g))] for b, g in _LADDER]}
     width = max(1, base)
     steps = max(1, math.ceil((last - base) / width))
-    buckets = {"bucket": width, "growth_s": round(wait_s / steps, 1), "range_max": steps + 1}
+    buckets = {"bucket": width, "growth_s": max(0.1, round(wait_s / steps, 1)), "range_max": steps + 1}
     return Windows(arrivals_a_minute, wait_s, every_s, round(first, 1), round(last, 1), ladder, buckets)
 
 

@@ -17,10 +17,11 @@ from evenmatch.matchers import registry
 
 from . import population as populations
 from .comparison import Comparison, NotPlayed, Row
+from .fits import GIVEN, Fitter
 from .intervals import flattened, over
 from .pool import Stopped, run_all
 from .population import Population
-from .queues import NotApplicable, for_matcher, settled
+from .queues import NotApplicable, settled
 from .runs import Case, Found
 from .traffic import require_hours
 from .world import STEP_MS
@@ -53,7 +54,8 @@ def compare(
 
     `population` is a preset, a file, or a value. Without matchers and queues it is all matchers. With `keep`, a folder,
     what is done is kept there and not done again. `step_s`: how far the moments of virtual time are apart; what is due
-    between two happens at the later one. Raises LabError when something cannot be used, and Stopped when it was
+    between two happens at the later one. A matcher of which the population says nothing gets parameters that are fitted
+    to it. Raises LabError when something cannot be used, and Stopped when it was
     interrupted.
     """
     if isinstance(population, Population):
@@ -67,34 +69,36 @@ def compare(
         raise LabError(f"steps of {step_s:g} s cannot be run: use {STEP_LEAST_S:g} to {STEP_MOST_S:g}")
     if matchers is not None and queues is not None:
         raise LabError("give matchers or queues, not both: the rules of a queue name its matcher")
-    played, not_played = _queues(given, matchers, queues)
+    played, not_played = _queues(given, folder, matchers, queues)
     if not played:
         raise LabError(f"none can play {called}: " + "; ".join(f"{one.name}: {one.why}" for one in not_played))
     step_ms = round(step_s * 1000)
     cases = [
         Case(name, spec, given, str(folder), seed, hours, step_ms)
-        for name, spec in played
+        for name, spec, _ in played
         for seed in range(1, seeds + 1)
     ]
     found = run_all(cases, keep, workers, dask, progress)
-    rows = [_row(name, spec, [one for one in found if one.name == name]) for name, spec in played]
+    rows = [_row(name, spec, origin, [one for one in found if one.name == name]) for name, spec, origin in played]
     return Comparison(called, given, hours, seeds, rows, not_played, step_ms / 1000)
 
 
 def _queues(
-    population: Population, matchers: Sequence[str] | None, queues: Sequence[str | Path] | None
-) -> tuple[list[tuple[str, QueueSpec]], list[NotPlayed]]:
-    wanted: list[tuple[str, Callable[[], QueueSpec]]] = []
+    population: Population, folder: Path, matchers: Sequence[str] | None, queues: Sequence[str | Path] | None
+) -> tuple[list[tuple[str, QueueSpec, str]], list[NotPlayed]]:
+    """Names, rules and where their parameters come from; and who cannot play."""
+    wanted: list[tuple[str, Callable[[], tuple[QueueSpec, str]]]] = []
+    fitter = Fitter(population, folder)
     if queues is not None:
         for file in queues:
             for spec in config.load(Path(file)):
                 name = spec.name if len(queues) == 1 else f"{Path(file).stem}:{spec.name}"
-                wanted.append((name, lambda spec=spec: settled(population, spec)))  # type: ignore[misc]
+                wanted.append((name, lambda spec=spec: (settled(population, spec), GIVEN)))  # type: ignore[misc]
     else:
         for name in matchers if matchers is not None else registry.names():
             if name not in registry.MATCHERS:
                 raise LabError(f"there is no matcher {name!r}: use {', '.join(registry.names())}")
-            wanted.append((name, lambda name=name: for_matcher(population, name)))  # type: ignore[misc]
+            wanted.append((name, lambda name=name: fitter.set_up(name)))  # type: ignore[misc]
     if not wanted:
         raise LabError("there is nothing to compare: name a matcher or a queue")
     twice = {name for name, _ in wanted if [other for other, _ in wanted].count(name) > 1}
@@ -103,13 +107,13 @@ def _queues(
     played, not_played = [], []
     for name, make in wanted:
         try:
-            played.append((name, make()))
+            played.append((name, *make()))
         except NotApplicable as why:
             not_played.append(NotPlayed(name, str(why)))
     return played, not_played
 
 
-def _row(name: str, spec: QueueSpec, found: list[Found]) -> Row:
+def _row(name: str, spec: QueueSpec, origin: str, found: list[Found]) -> Row:
     """What came of one queue, over its seeds."""
     flat = [flattened({key: value for key, value in one.measures.items() if key not in _NOT_COMPARED}) for one in found]
     names = dict.fromkeys(key for one in flat for key in one)
@@ -118,7 +122,8 @@ def _row(name: str, spec: QueueSpec, found: list[Found]) -> Row:
     return Row(
         name=name,
         queue=table,
-        measures={key: over([one.get(key) for one in flat]) for key in names},
+        measures={key: over([one.get(key) for one in flat], key) for key in names},
         runs=[{"seed": one.seed, **one.measures} for one in found],
         timing=[{"seed": one.seed, **one.timing} for one in found],
+        origin=origin,
     )

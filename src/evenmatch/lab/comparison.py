@@ -12,17 +12,22 @@ from evenmatch.domain.refusals import Reasons
 from evenmatch.errors import LabError
 
 from .intervals import Interval
+from .plain import percent_down, plainly
 from .population import Population
 from .world import STEP_MS
 
 __all__ = ["COLUMNS", "Comparison", "NotPlayed", "Row"]
 
+WAIT: Final = "wait_to_match_s.p90"
+QUALITY: Final = "true_odds.fair_share"
+SERVED_LEAST: Final = 0.9
+"""Who serves a smaller share of those who came is not called best, unless all are such."""
 COLUMNS: Final = {
     "matches_an_hour": ("matches/h", "{:.0f}"),
     "never_matched": ("never matched", "{:.1%}"),
-    "wait_s.p50": ("wait p50 s", "{:.1f}"),
-    "wait_s.p90": ("p90 s", "{:.1f}"),
-    "wait_s.p99": ("p99 s", "{:.1f}"),
+    "wait_to_match_s.p50": ("wait p50 s", "{:.1f}"),
+    WAIT: ("p90 s", "{:.1f}"),
+    "wait_to_match_s.p99": ("p99 s", "{:.1f}"),
     "true_odds.fair_share": ("fair 45-55 %", "{:.1%}"),
     "true_odds.mean": ("favourite wins", "{:.1%}"),
     "true_odds.worst": ("worst 1 %", "{:.1%}"),
@@ -31,8 +36,6 @@ COLUMNS: Final = {
     "overtaking.share": ("overtaken", "{:.1%}"),
 }
 """The columns of the short table: what is measured, what stands above it, how it is written."""
-WAIT: Final = "wait_to_match_s.p90"
-QUALITY: Final = "true_odds.fair_share"
 
 
 class NotPlayed(msgspec.Struct, frozen=True):
@@ -53,11 +56,41 @@ class Row(msgspec.Struct, frozen=True):
     runs: list[dict[str, Any]]
     """All that was measured, a seed each."""
     timing: list[dict[str, Any]]
+    origin: str = "given"
+    """Where its parameters come from: given, fitted or default."""
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Those that ran; what is not named has its default."""
+        found: dict[str, Any] = self.queue.get("matcher", {}).get("parameters", {})
+        return found
+
+    @property
+    def setting(self) -> str:
+        """The same in words."""
+        named = ", ".join(f"{name} = {plainly(value)}" for name, value in self.parameters.items())
+        return f"{named or 'none named'} ({self.origin})"
 
     def mean(self, measure: str) -> float | None:
         """The mean over seeds."""
         found = self.measures.get(measure)
         return None if found is None else found.mean
+
+    @property
+    def served(self) -> float | None:
+        """The share that was matched, of those who came and whose wait has ended, turned away at the door or not."""
+        never = self.mean("never_matched")
+        return None if never is None else round(1.0 - never, 6)
+
+    @property
+    def serves_enough(self) -> bool:
+        """Whether that is enough to be compared with others."""
+        return self.served is None or self.served >= SERVED_LEAST
+
+    @property
+    def warning(self) -> str:
+        """What stands beside the name of one that does not."""
+        return "" if self.serves_enough else f"serves {percent_down(self.served or 0.0)} of those who came"
 
     @property
     def turned_away(self) -> tuple[float, list[str]]:
@@ -81,9 +114,14 @@ class Comparison(msgspec.Struct, frozen=True):
     """How far the moments of virtual time are apart."""
 
     @property
+    def contenders(self) -> list[Row]:
+        """Those that serve enough to be called best; all, where none does."""
+        return [row for row in self.rows if row.serves_enough] or self.rows
+
+    @property
     def front(self) -> list[str]:
-        """Those that no other beats both in wait and in quality: the Pareto front."""
-        points = {row.name: (row.mean(WAIT), row.mean(QUALITY)) for row in self.rows}
+        """Those contenders that no other beats both in wait and in quality, on average: the Pareto front."""
+        points = {row.name: (row.mean(WAIT), row.mean(QUALITY)) for row in self.contenders}
         known = {name: (wait, fair) for name, (wait, fair) in points.items() if wait is not None and fair is not None}
         return [
             name
@@ -105,7 +143,11 @@ class Comparison(msgspec.Struct, frozen=True):
                 {
                     "name": row.name,
                     "front": row.name in self.front,
+                    "served": row.served,
+                    "serves_enough": row.serves_enough,
                     "measures": msgspec.to_builtins(row.measures),
+                    "parameters": row.parameters,
+                    "parameters_from": row.origin,
                     "queue": row.queue,
                     "runs": row.runs,
                 }
@@ -120,7 +162,7 @@ class Comparison(msgspec.Struct, frozen=True):
         """A row a queue, a column a measure, with its interval."""
         found = []
         for row in self.rows:
-            record: dict[str, Any] = {"name": row.name, "front": row.name in self.front}
+            record: dict[str, Any] = {"name": row.name, "front": row.name in self.front, "parameters_from": row.origin}
             for measure, one in row.measures.items():
                 record |= {measure: one.mean, f"{measure}.low": one.low, f"{measure}.high": one.high}
             found.append(record)
@@ -171,7 +213,9 @@ class Comparison(msgspec.Struct, frozen=True):
             lines.append([name, *(_shown(row, measure, form) for measure, (_, form) in COLUMNS.items())])
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         aligned = [[line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])] for line in lines]
-        words = [f"{one.name}: not applicable: {one.why}" for one in self.not_played]
+        words = [f"{row.name}: {row.warning}" for row in self.rows if row.warning]
+        words += [f"{row.name}: {row.setting}" for row in self.rows]
+        words += [f"{one.name}: not applicable: {one.why}" for one in self.not_played]
         return "\n".join(["  ".join(line) for line in aligned] + words)
 
     __repr__ = __str__
@@ -183,8 +227,10 @@ class Comparison(msgspec.Struct, frozen=True):
         for row in self.rows:
             name = f"<b>{escape(row.name)}</b>" if row.name in front else escape(row.name)
             cells = "".join(f"<td>{_shown(row, measure, form)}</td>" for measure, (_, form) in COLUMNS.items())
-            lines.append(f"<tr><td>{name}</td>{cells}</tr>")
-        words = "".join(f"<p>{escape(one.name)}: not applicable: {escape(one.why)}</p>" for one in self.not_played)
+            warning = f"<br><small>{row.warning}</small>" if row.warning else ""
+            lines.append(f"<tr><td>{name}{warning}</td>{cells}</tr>")
+        words = "".join(f"<p>{escape(row.name)}: {escape(row.setting)}</p>" for row in self.rows)
+        words += "".join(f"<p>{escape(one.name)}: not applicable: {escape(one.why)}</p>" for one in self.not_played)
         return f"<table><tr>{head}</tr>{''.join(lines)}</table>{words}"
 
 

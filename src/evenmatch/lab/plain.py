@@ -1,8 +1,23 @@
-"""Plain values for TOML, which has no word for nothing."""
+"""Plain values: for TOML, which has no word for nothing, and for people."""
 
+import math
 from typing import Any
 
-__all__ = ["without_none"]
+__all__ = ["percent_down", "plainly", "without_none"]
+
+
+def percent_down(share: float) -> str:
+    """A share in percent, rounded down to a tenth: what is less than 90 % does not look like it."""
+    return f"{math.floor(round(1000.0 * share, 6)) / 10:g} %"
+
+
+def plainly(value: Any) -> str:
+    """A parameter as people write it: 60, not 60.0."""
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(plainly, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key} = {plainly(inner)}' for key, inner in value.items())}}}"
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
 def without_none(value: Any) -> Any:

@@ -12,16 +12,17 @@ from evenmatch import __version__
 from evenmatch.pages import page
 from evenmatch.pages.charts import Chart, Series, number
 
-from .comparison import COLUMNS, QUALITY, WAIT, Comparison, Row
+from .comparison import COLUMNS, QUALITY, SERVED_LEAST, WAIT, Comparison, Row
 from .measures import within
 from .plain import without_none
 from .population import notes
+from .verdict import sentences
 
 __all__ = ["html", "write"]
 
 _NINE: Final = "The wait within which nine in ten of those matched were matched; the mean over seeds."
 _FAIR: Final = "The share of their matches in which favourites win 55 % at most, by true skill; the mean over seeds."
-_NEVER: Final = "Of those whose wait ended, the share that gave up or expired; the mean over seeds."
+_NEVER: Final = "Of those who were let in and whose wait ended, the share that gave up or expired; the mean over seeds."
 _PARTS: Final = {
     "skill": ("by skill", "skill, from the weakest tenth of the players (1) to the strongest (10)"),
     "party": ("by party size", "players in the party"),
@@ -29,7 +30,13 @@ _PARTS: Final = {
     "hour": ("by hour", "hour that begins at"),
 }
 _TOLD: Final[dict[str, tuple[str, str, str, Callable[[dict[str, Any]], float | None], float]]] = {
-    "wait": ("Waits", "wait, s (90 %)", _NINE, lambda part: part["wait_s"]["p90"], 1.0),
+    "wait": (
+        "Waits of those matched",
+        "wait, s (90 % of those matched)",
+        _NINE,
+        lambda part: part["wait_s"]["p90"],
+        1.0,
+    ),
     "fair": ("Fair matches", "fair matches, %", _FAIR, lambda part: part["fair_share"], 100.0),
     "never": ("Never matched", "never matched, %", _NEVER, lambda part: part["never_matched"], 100.0),
 }
@@ -37,6 +44,9 @@ _TOLD: Final[dict[str, tuple[str, str, str, Callable[[dict[str, Any]], float | N
 _MORE: Final = {
     "tickets": ("tickets", "{:.0f}"),
     "starved": ("starved", "{:.1%}"),
+    "wait_s.p50": ("of those matched: wait p50 s", "{:.1f}"),
+    "wait_s.p90": ("p90 s", "{:.1f}"),
+    "wait_s.p99": ("p99 s", "{:.1f}"),
     "longest_wait_s": ("longest wait s", "{:.0f}"),
     "odds.fair_share": ("fair by ratings", "{:.1%}"),
     "gap.p90": ("gap p90", "{:.0f}"),
@@ -75,7 +85,7 @@ def html(found: Comparison, command: str) -> str:
         f'<p class="lead">{escape(found.population.title)}: {lasts} of it, {many}, the same '
         f"traffic for all.</p>{_words(found)}</header>"
         f"{''.join(page.figure(chart) for chart in _front(found))}"
-        f"<h2>Side by side</h2>{_table(found, COLUMNS)}{_doors(found)}{_not_played(found)}"
+        f"<h2>Side by side</h2>{_table(found, COLUMNS)}{_settings(found)}{_doors(found)}{_not_played(found)}"
         "<h2>Who pays</h2><p>The same measures for parts of the crowd: a good average can hide those at the edge."
         f"{_of(found)}</p>"
         f"{''.join(page.figure(chart) for chart in _parts(found))}"
@@ -88,37 +98,7 @@ def html(found: Comparison, command: str) -> str:
 
 def _words(found: Comparison) -> str:
     """What a reader wants to know first."""
-    rows = [row for row in found.rows if row.mean("wait_s.p50") is not None]
-    if not rows:
-        return "<p>Nobody was matched.</p>"
-    said = []
-    quick = min(rows, key=lambda row: _or(row.mean(WAIT), float("inf")))
-    fair = max(rows, key=lambda row: _or(row.mean(QUALITY), -1.0))
-    said.append(
-        f"<b>{escape(fair.name)}</b> makes the fairest matches: {_percent(fair.mean(QUALITY))} have odds of 45 to "
-        f"55 %, half of the players wait no longer than {_seconds(fair.mean('wait_s.p50'))}, and "
-        f"{_percent(fair.mean('never_matched'))} are never matched."
-    )
-    if quick is not fair:
-        said.append(
-            f"<b>{escape(quick.name)}</b> is the quickest: nine in ten play within {_seconds(quick.mean(WAIT))}, and "
-            f"{_percent(quick.mean(QUALITY))} of its matches are fair."
-        )
-    between = [name for name in found.front if name not in (quick.name, fair.name)]
-    if between:
-        listed = ", ".join(f"<b>{escape(name)}</b>" for name in between)
-        said.append(f"In between, no other beats {listed} in both.")
-    beaten = [row.name for row in rows if row.name not in found.front and row.mean(WAIT) is not None]
-    if beaten:
-        said.append(
-            f"For {'each of ' if len(beaten) > 1 else ''}{escape(', '.join(beaten))} something here is no slower and "
-            "no less fair, and better in one of the two."
-        )
-    few = [row.name for row in rows if row.mean(WAIT) is None]
-    if few:
-        said.append(f"Fewer than nine in ten are ever matched by {escape(', '.join(few))}.")
-    if found.seeds == 1:
-        said.append("One seed says nothing of chance: small differences may be none.")
+    said = sentences(found, lambda name: f"<b>{escape(name)}</b>")
     return "".join(f"<p>{sentence}</p>" for sentence in said)
 
 
@@ -128,17 +108,25 @@ def _front(found: Comparison) -> list[Chart]:
     if not known:
         return []
     front = [point for point in known if point[0] in found.front]
-    others = [point for point in known if point[0] not in found.front]
-    series = [_named("on the front", front)] + ([_named("beaten", others)] if others else [])
+    contending = [row.name for row in found.contenders]
+    others = [point for point in known if point[0] not in found.front and point[0] in contending]
+    few = [
+        (f"{row.name} ({row.warning.removesuffix(' of those who came')})", wait, fair)
+        for row in found.rows
+        for name, wait, fair in known
+        if row.name == name and name not in contending
+    ]
+    told = (("on the front", front), ("beaten on average", others), ("serves too few of those who came", few))
+    series = [_named(name, points) for name, points in told if points]
     missing = [name for name, wait, _ in points if wait is None]
-    more = f" Not shown, for fewer than nine in ten were matched: {', '.join(missing)}." if missing else ""
+    more = f" Not shown, for too few were matched to tell that wait: {', '.join(missing)}." if missing else ""
     return [
         Chart(
             name="front",
             title="Wait against quality",
-            caption="The wait within which nine in ten are matched, those who gave up counted as far as they waited; "
-            "and the share of matches in which the favourite wins 55 % at most, by true skill. Up and left is better."
-            + more,
+            caption="The wait within which nine in ten are matched, those who gave up counted as far as they waited, "
+            "those turned away at the door not; and the share of matches in which the favourite wins 55 % at most, by "
+            "true skill. Up and left is better." + more,
             kind="points",
             x_label="wait, s (90 %)",
             y_label="fair matches, %",
@@ -160,12 +148,16 @@ def _table(found: Comparison, columns: Mapping[str, tuple[str, str]]) -> str:
     for row in found.rows:
         on_front = row.name in found.front
         cells = "".join(f'<td class="number">{_cell(row, name, form)}</td>' for name, (_, form) in columns.items())
-        lines.append(f"<tr><td{' class=front' if on_front else ''}>{escape(row.name)}</td>{cells}</tr>")
-    note = "" if found.seeds == 1 else " Below each mean: its 95 % interval over the seeds, as far as that is possible."
+        lines.append(f"<tr><td{' class=front' if on_front else ''}>{escape(row.name)}{_warned(row)}</td>{cells}</tr>")
+    note = "" if found.seeds == 1 else " Below each mean: its 95 % interval over the seeds, cut where its measure ends."
     return (
         f'<div class="scroll"><table><tr>{head}</tr>{"".join(lines)}</table></div>'
         f'<p class="soft">Those in green are on the front.{note}</p>'
     )
+
+
+def _warned(row: Row) -> str:
+    return f'<span class="range">{escape(row.warning)}</span>' if row.warning else ""
 
 
 def _cell(row: Row, name: str, form: str) -> str:
@@ -175,8 +167,7 @@ def _cell(row: Row, name: str, form: str) -> str:
     shown = escape(form.format(one.mean))
     if one.low is None or one.high is None:
         return shown
-    low, high = max(0.0, one.low), min(one.high, 1.0 if form.endswith("%}") else one.high)
-    ends = "–".join(form.format(end).rstrip("%") for end in (low, high))
+    ends = "–".join(form.format(end).rstrip("%") for end in (one.low, one.high))
     return f'{shown}<span class="range">{ends}</span>'
 
 
@@ -194,6 +185,17 @@ def _spent(found: Comparison) -> str:
         "ran this; all other numbers are the same everywhere.</p>"
         '<table class="narrow"><tr><th></th><th class="number">mean ms</th><th class="number">p99 ms</th></tr>'
         f"{''.join(lines)}</table>"
+    )
+
+
+def _settings(found: Comparison) -> str:
+    """Which parameters ran, and where they come from."""
+    lines = "".join(f"<tr><td>{escape(row.name)}</td><td>{escape(row.setting)}</td></tr>" for row in found.rows)
+    return (
+        "<h3>With which parameters</h3><p>Given: by the population or the file of queues. Fitted: to the ratings and "
+        "arrivals of this population, which says nothing of the matcher. Default: the matcher's own; nothing of it is "
+        "fitted. Whatever is not named has its default.</p>"
+        f'<table class="narrow"><tr><th>matcher</th><th>parameters</th></tr>{lines}</table>'
     )
 
 
@@ -296,6 +298,11 @@ def _spreads(found: Comparison) -> list[Chart]:
 def _meanings() -> str:
     said = {
         "never matched": "of those whose wait ended: gave up, expired, or turned away at the door",
+        "wait": "within which half, nine in ten and 99 in 100 are matched, those who gave up counted as far as they "
+        "waited; - where too few are ever matched to tell. The p90 is the wait of the front",
+        "serves": "the share that was matched, of those who came and whose wait has ended, those turned away at the "
+        f"door counted; who serves fewer than {100 * SERVED_LEAST:.0f} % is neither on the front nor called best, "
+        "unless all are such",
         "fair 45-55 %": "matches in which the favourite wins 55 % at most, by true skill, which no matcher sees",
         "worst 1 %": "how often the favourite wins in the least even hundredth of the matches",
         "gap": "between the mean ratings of the strongest and the weakest team, as the matcher sees them",
@@ -321,15 +328,3 @@ def _again(found: Comparison, command: str) -> str:
         f"<details><summary>The population</summary><pre>{escape(plain)}</pre></details>"
         f"<details><summary>The queues</summary><pre>{escape(rules)}</pre></details>"
     )
-
-
-def _or(value: float | None, instead: float) -> float:
-    return instead if value is None else value
-
-
-def _percent(value: float | None) -> str:
-    return "-" if value is None else f"{value:.0%}"
-
-
-def _seconds(value: float | None) -> str:
-    return "an unknown time" if value is None else f"{value:.0f} s"

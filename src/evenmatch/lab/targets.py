@@ -8,6 +8,7 @@ import msgspec
 from evenmatch.errors import LabError
 
 from .comparison import QUALITY, WAIT
+from .intervals import Interval
 
 __all__ = ["Target", "of_words"]
 
@@ -30,6 +31,16 @@ class Target(msgspec.Struct, frozen=True):
         if value is None:
             return 1e6
         return max(0.0, (self.limit - value if self.at_least else value - self.limit) / max(self.limit, 1e-9))
+
+    def surely(self, found: Interval, seeds: int) -> bool | None:
+        """Whether it is met, as far as an interval over so many seeds can tell; None = it cannot."""
+        if found.missing == seeds > 1:
+            return False
+        if found.low is None or found.high is None:
+            return None
+        if self.at_least:
+            return True if found.low >= self.limit else False if found.high < self.limit else None
+        return True if found.high <= self.limit else False if found.low > self.limit else None
 
 
 def of_words(words: Sequence[str]) -> list[Target]:

@@ -66,7 +66,9 @@ class Tuned(msgspec.Struct, frozen=True):
     checked: dict[str, Interval]
     """The same measures on seeds that the search never saw."""
     holds: bool
-    """The targets are met there too."""
+    """The targets are met there too, on average."""
+    sure: bool
+    """Whether they hold there or not can be told: the intervals lie on one side of what was asked for."""
     toml: str
 
 
@@ -121,7 +123,8 @@ def tune(
     cases = [Case(f"{matcher}-chosen", spec, given, str(folder), seed, hours) for seed in fresh]
     checked = [flattened(one.measures) for one in run_all(cases, keep, workers, None, lambda _: None)]
     measures = sorted({WAIT, QUALITY, "never_matched", *(target.measure for target in wanted)})
-    told = {name: over([one.get(name) for one in checked]) for name in measures}
+    told = {name: over([one.get(name) for one in checked], name) for name in measures}
+    surely = [target.surely(told[target.measure], held_out) for target in wanted]
     progress(1.0)
     holds = all(target.short(told[target.measure].mean) == 0 for target in wanted)
     return Tuned(
@@ -138,6 +141,7 @@ def tune(
         met=chosen.short == 0,
         checked=told,
         holds=holds,
+        sure=all(one is True for one in surely) or any(one is False for one in surely),
         toml=_toml(spec, _warning(population, wanted, chosen.short == 0, holds)),
     )
 

@@ -12,13 +12,15 @@ from evenmatch.pages import page
 from evenmatch.pages.charts import Chart, Mark, Series
 
 from . import population as populations
-from .comparison import QUALITY, WAIT
+from .comparison import QUALITY, SERVED_LEAST, WAIT
 from .intervals import Interval
-from .plain import without_none
+from .plain import percent_down, without_none
 from .spaces import knobs
+from .targets import Target
 from .tune import Tried, Tuned
+from .verdict import SEEDS_FEW
 
-__all__ = ["NAMES", "html", "shown", "write"]
+__all__ = ["NAMES", "caveats", "html", "shown", "verdict", "write"]
 
 _STYLE: Final = """
 tr.chosen td { color: var(--good); font-weight: 600; } pre { overflow-x: auto; background: var(--card); padding: 1rem;
@@ -65,17 +67,39 @@ def _words(found: Tuned) -> str:
         first = f"{met} of the {found.trials} settings meet the target. The best of them in what was not asked for"
     said = [f"{first}: {_seconds(chosen.wait_s)} until nine in ten are matched, {_percent(chosen.fair_share)} fair."]
     wait, fair = found.checked[WAIT], found.checked[QUALITY]
-    holds = "The target <b>holds</b>" if found.holds else "The target <b>does not hold</b>"
     said.append(
-        f"{holds} on traffic that the search never saw: {_seconds(wait.mean)}, and {_percent(fair.mean)} of the "
-        "matches are fair."
+        f"<b>{escape(verdict(found))}</b> That is on traffic that the search never saw: {_seconds(wait.mean)}, and "
+        f"{_percent(fair.mean)} of the matches are fair."
     )
+    said += [escape(one) for one in caveats(found)]
     if chosen.fair_share is not None and fair.high is not None and chosen.fair_share > fair.high:
         said.append(
             f"The search saw {_percent(chosen.fair_share)} fair matches with it, which was luck in part: more hours or "
             "seeds make a search less a matter of luck."
         )
     return "".join(f"<p>{sentence}</p>" for sentence in said)
+
+
+def verdict(found: Tuned) -> str:
+    """Whether the target holds on seeds that the search never saw, and whether that can be told."""
+    many = _many(len(found.held_out))
+    if found.sure:
+        return "The target holds there." if found.holds else "The target does not hold there."
+    if found.holds:
+        return f"The target holds there on average, but that cannot be told with {many}."
+    return f"The target does not hold there on average, but that cannot be told with {many}."
+
+
+def caveats(found: Tuned) -> list[str]:
+    """What else is to be known of it."""
+    said = []
+    never = found.checked["never_matched"].mean
+    if never is not None and 1.0 - never < SERVED_LEAST:
+        said.append(f"It serves {percent_down(1.0 - never)} of those who came, those turned away at the door counted.")
+    if len(found.held_out) < SEEDS_FEW:
+        many = _many(len(found.held_out))
+        said.append(f"{many[0].upper()}{many[1:]} cannot tell chance: use --held-out {SEEDS_FEW} or more.")
+    return said
 
 
 def _front(found: Tuned) -> list[Chart]:
@@ -141,7 +165,7 @@ def _checked(found: Tuned) -> str:
     lines = []
     for name, one in found.checked.items():
         target = wanted.get(name)
-        asked = "" if target is None else ("met" if target.short(one.mean) == 0 else "missed") + f": {target.words}"
+        asked = "" if target is None else f"{_met(target, one, len(found.held_out))}: {target.words}"
         lines.append(
             f"<tr><td>{escape(NAMES.get(name, name))}</td><td>{escape(shown(name, one))}</td>"
             f"<td>{escape(asked)}</td></tr>"
@@ -151,6 +175,11 @@ def _checked(found: Tuned) -> str:
     return f"<table>{head}{''.join(lines)}</table>"
 
 
+def _met(target: Target, one: Interval, seeds: int) -> str:
+    met = "met" if target.short(one.mean) == 0 else "missed"
+    return met if target.surely(one, seeds) is not None else f"{met} on average"
+
+
 def shown(name: str, one: Interval) -> str:
     """A measure with its unit and its interval."""
     form = _seconds if name.startswith("wait") else _percent
@@ -158,7 +187,7 @@ def shown(name: str, one: Interval) -> str:
         return "-"
     if one.low is None or one.high is None:
         return form(one.mean)
-    return f"{form(one.mean)} ({form(max(0.0, one.low))} to {form(one.high)})"
+    return f"{form(one.mean)} ({form(one.low)} to {form(one.high)})"
 
 
 def _again(found: Tuned, command: str) -> str:

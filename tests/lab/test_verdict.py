@@ -1,0 +1,92 @@
+"""What is said of a comparison: no more than its seeds can tell, and best of nobody who serves a few."""
+
+from evenmatch.lab import population
+from evenmatch.lab.comparison import QUALITY, WAIT, Comparison, Row
+from evenmatch.lab.intervals import Interval
+from evenmatch.lab.verdict import apart, sentences
+
+Ends = tuple[float, float, float]
+
+
+def row(name: str, wait: Ends, fair: Ends, never: float = 0.02) -> Row:
+    """Means with their intervals."""
+    measures = {
+        "matches": Interval(10.0),
+        "never_matched": Interval(never),
+        WAIT: Interval(wait[0], wait[1], wait[2]),
+        QUALITY: Interval(fair[0], fair[1], fair[2]),
+    }
+    return Row(name, {}, measures, [], [])
+
+
+def of(*rows: Row, seeds: int = 3) -> Comparison:
+    """A comparison of these."""
+    return Comparison("x", population.load("duel-small")[0], 1.0, seeds, list(rows), [])
+
+
+def test_a_difference_is_said_when_intervals_do_not_overlap() -> None:
+    a = row("a", (10, 9, 11), (0.5, 0.48, 0.52))
+    b = row("b", (20, 18, 22), (0.3, 0.28, 0.32))
+    assert apart(a, b, WAIT)
+    said = " ".join(sentences(of(a, b)))
+    assert "a makes the fairest matches: 50 %" in said
+    assert "a is the quickest: of those who stay, nine in ten play within 10 s" in said
+    assert "For b something here is on average no slower and no less fair" in said
+    assert "told apart" not in said
+
+
+def test_a_difference_that_may_be_chance_is_not_said() -> None:
+    a = row("a", (10, 5, 15), (0.5, 0.4, 0.6))
+    b = row("b", (12, 8, 16), (0.45, 0.38, 0.52))
+    assert not apart(a, b, WAIT)
+    said = " ".join(sentences(of(a, b)))
+    assert "a makes the fairest matches on average, but b (45 %) cannot be told apart from it with 3 seeds" in said
+    assert "a is the quickest on average, but b (12 s) cannot be told apart from it with 3 seeds" in said
+    assert "Of b it cannot be told with 3 seeds whether anything here beats it" in said
+
+
+def test_few_seeds_are_said_to_be_few() -> None:
+    alone = Row("a", {}, {"matches": Interval(1.0), WAIT: Interval(10.0), QUALITY: Interval(0.5)}, [], [])
+    other = Row("b", {}, {"matches": Interval(1.0), WAIT: Interval(90.0), QUALITY: Interval(0.1)}, [], [])
+    assert not apart(alone, other, WAIT)
+    assert "cannot be told apart from it with one seed" in sentences(of(alone, other, seeds=1))[0]
+    assert sentences(of(alone, other, seeds=1))[-1].startswith("One seed says nothing of chance")
+    assert sentences(of(alone, other, seeds=2))[-1].startswith("Two seeds say little of chance")
+    assert not any("chance" in one for one in sentences(of(alone, other, seeds=3)))
+
+
+def test_who_serves_a_few_is_neither_best_nor_on_the_front() -> None:
+    few = row("few", (5, 4, 6), (0.67, 0.6, 0.7), never=0.57)
+    many = row("many", (20, 18, 22), (0.3, 0.28, 0.32))
+    found = of(few, many)
+    assert found.front == ["many"]
+    said = sentences(found)
+    assert said[0] == (
+        "Too few of those who came are served by few (43 %) to call it best; what follows is of the others."
+    )
+    assert "few" not in " ".join(said[1:]).split()
+    assert [one["served"] for one in found.to_dict()["matchers"]] == [0.43, 0.98]
+    assert "few: serves 43 % of those who came" in str(found)
+    assert "serves 43 % of those who came" in found._repr_html_()
+
+
+def test_where_all_serve_a_few_they_are_compared_and_it_is_said() -> None:
+    found = of(row("a", (5, 4, 6), (0.6, 0.5, 0.7), never=0.5), row("b", (9, 8, 10), (0.3, 0.2, 0.4), never=0.6))
+    assert found.front == ["a"]
+    assert sentences(found)[0].startswith("None serves 90 % of those who came")
+
+
+def test_a_share_that_is_nearly_enough_does_not_look_like_enough() -> None:
+    nearly = row("nearly", (5, 4, 6), (0.6, 0.5, 0.7), never=0.1004)
+    assert nearly.warning == "serves 89.9 % of those who came"
+    assert row("just", (5, 4, 6), (0.6, 0.5, 0.7), never=0.1).warning == ""
+
+
+def test_nobody_is_matched() -> None:
+    nobody = Row("a", {}, {"matches": Interval(0.0), "never_matched": Interval(1.0)}, [], [])
+    assert sentences(of(nobody)) == ["Nobody was matched."]
+
+
+def test_names_are_written_as_asked() -> None:
+    a = row("a<b", (10, 9, 11), (0.5, 0.48, 0.52))
+    assert sentences(of(a), lambda name: f"[{name}]")[0].startswith("[a<b]: ")
