@@ -39,9 +39,9 @@ _SHOWN = {
 _LEGEND = (
     "no match: gave up, expired, or turned away at the door; wait: within which 50, 90 and 99 % are matched, those who "
     "gave up counted as far as they waited (-: too few ever are to tell); fair: the favourite wins 55 % at most, "
-    "by true skill; worst: how often it wins in the least even hundredth; passed: left waiting though one that came later had a "
-    "place in which they would have fitted as well; *: none that serves enough is both quicker (wait p90) and fairer, "
-    f"on average; !: serves fewer than {100 * SERVED_LEAST:.0f} % of those who came"
+    "by true skill; worst: how often it wins in the least even hundredth; passed: left waiting though one that came "
+    "later had a place in which they would have fitted as well; *: none that serves enough is both quicker (wait p90) "
+    f"and fairer, on average; !: serves fewer than {100 * SERVED_LEAST:.0f} % of those who came"
 )
 
 
