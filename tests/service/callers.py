@@ -46,12 +46,13 @@ def bearer(credential: str) -> dict[str, str]:
     return {"authorization": f"Bearer {credential}"}
 
 
-async def watch(
-    app: App, ticket: str, query: str = "", headers: dict[str, str] | None = None
-) -> tuple[int | None, Any]:
-    """Open a ticket's WebSocket and hear the first that is said: a close's code and reason, or None and a message."""
-    incoming: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-    outgoing: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+_Line = asyncio.Queue[dict[str, Any]]
+
+
+def _open(app: App, ticket: str, query: str, headers: dict[str, str] | None) -> tuple[asyncio.Task[None], _Line, _Line]:
+    """A ticket's WebSocket: who serves it, what the client says, and what it hears."""
+    incoming: _Line = asyncio.Queue()
+    outgoing: _Line = asyncio.Queue()
     incoming.put_nowait({"type": "websocket.connect"})
     scope = {
         "type": "websocket",
@@ -60,6 +61,14 @@ async def watch(
         "headers": [(name.encode(), value.encode()) for name, value in (headers or {}).items()],
     }
     serving = asyncio.create_task(app(scope, incoming.get, outgoing.put))  # type: ignore[arg-type]
+    return serving, incoming, outgoing
+
+
+async def watch(
+    app: App, ticket: str, query: str = "", headers: dict[str, str] | None = None
+) -> tuple[int | None, Any]:
+    """Open a ticket's WebSocket and hear the first that is said: a close's code and reason, or None and a message."""
+    serving, incoming, outgoing = _open(app, ticket, query, headers)
     async with asyncio.timeout(60):
         assert (await outgoing.get())["type"] == "websocket.accept"
         said = await outgoing.get()
@@ -100,16 +109,7 @@ async def messages(
     app: App, ticket: str, last: str, query: str = "", headers: dict[str, str] | None = None
 ) -> list[dict[str, Any]]:
     """All that a ticket's WebSocket tells, up to the first message of the type `last`."""
-    incoming: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-    outgoing: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-    incoming.put_nowait({"type": "websocket.connect"})
-    scope = {
-        "type": "websocket",
-        "path": f"/v1/tickets/{ticket}/events",
-        "query_string": query.encode(),
-        "headers": [(name.encode(), value.encode()) for name, value in (headers or {}).items()],
-    }
-    serving = asyncio.create_task(app(scope, incoming.get, outgoing.put))  # type: ignore[arg-type]
+    serving, incoming, outgoing = _open(app, ticket, query, headers)
     found: list[dict[str, Any]] = []
     async with asyncio.timeout(60):
         assert (await outgoing.get())["type"] == "websocket.accept"

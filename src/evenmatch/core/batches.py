@@ -194,17 +194,22 @@ def many_accepted(state: State, event: ManyAccepted) -> None:
 def matches_made(state: State, event: MatchesMade) -> None:
     """Proposals have become matches."""
     queue = state.queues[event.queue]
-    p = queue.proposals
     slots, rows = state.slots_of(event.ticket), state.rows_of(event.proposal)
     touch(state, queue, slots)
     finish(state, queue, slots, MATCHED, Cause.NONE)
     if queue.spec.match.rematch_s:
         note_met(state, queue, numbers(list(dict.fromkeys(event.proposal.tolist()))))
+    begin(state, queue, slots, rows, event.ends_ms)
+
+
+def begin(state: State, queue: QueueState, slots: Array, rows: Array, ends_ms: int) -> None:
+    """Matches (these rows, of these tickets) run, or are over at once where nobody says how long they take."""
+    p = queue.proposals
     p.over_ms[rows] = state.now_ms
-    p.ends_ms[rows] = event.ends_ms
-    if event.ends_ms:
+    p.ends_ms[rows] = ends_ms
+    if ends_ms:
         p.standing[rows] = RUNNING
-        queue.next_end_ms = min(queue.next_end_ms, event.ends_ms)
+        queue.next_end_ms = min(queue.next_end_ms, ends_ms)
     else:
         p.standing[rows] = OVER
         release(state, queue, slots)

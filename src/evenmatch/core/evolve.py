@@ -20,7 +20,7 @@ from evenmatch.domain.arrays import Array
 from evenmatch.domain.ticket import Cause
 
 from .allocating import touch_served
-from .batches import many_accepted, matches_made
+from .batches import begin, many_accepted, matches_made
 from .claims import add_live, claim, release, stop_clock, suspend, wake
 from .cooldowns import clear_books, write_books
 from .filling import backfill_asked, backfill_closed, match_filled, move_expiries, places_offered, release_all, reopen
@@ -342,16 +342,8 @@ def _match_made(state: State, event: ev.MatchMade) -> None:
     slots = state.slots_of(event.ticket)
     touch(state, queue, slots)
     finish(state, queue, slots, MATCHED, Cause.NONE)
-    p = queue.proposals
     note_played(state, queue, np.array([event.proposal]))
-    p.over_ms[slot] = state.now_ms
-    p.ends_ms[slot] = event.ends_ms
-    if event.ends_ms:
-        p.standing[slot] = RUNNING
-        queue.next_end_ms = min(queue.next_end_ms, event.ends_ms)
-    else:
-        p.standing[slot] = OVER
-        release(state, queue, slots)
+    begin(state, queue, slots, np.array([slot]), event.ends_ms)
 
 
 def _proposals_failed(state: State, event: ev.ProposalsFailed) -> None:
