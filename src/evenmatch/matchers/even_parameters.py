@@ -112,10 +112,10 @@ def judge_roles(roles: object) -> Mapping[str, int]:
     return roles
 
 
-def cannot_play(form: Format, party: int, sides: Sequence[str], roles: Mapping[str, int]) -> str | None:
-    """Why a format, or a party in it, can't be played with these sides and roles; None = it can."""
+def cannot_play(form: Format, sides: Sequence[str], roles: Mapping[str, int]) -> str | None:
+    """Why a format can't be played with these sides and roles; None = it can."""
     if sides and (form.teams, form.size) != (SIDES, 1):
         return f"plays 2x1 (one against one) where there are sides, not {form}"
     if roles and sum(roles.values()) != form.size:
         return f"has {sum(roles.values())} places for roles, and a team of {form} has {form.size}: they must be as many"
-    return None if party <= form.size else f"takes parties of at most {form.size} in {form}, not of {party}"
+    return None

@@ -1,0 +1,250 @@
+"""Which pairs of single players matter: some near ones of each, and all that prices without them have wrong.
+
+`pair_pool` says who may meet and at what cost; `matching` has the prices. A pair weighs 2 * (worth of both - cost), so
+with rest = price - 2 * worth its slack is the rest of both, twice the cost, and the duals of blossoms that hold both. A
+pair whose slack is 0 or more can't improve a matching.
+
+Where to look. Whatever the policy, a pair that keeps the window rule has a gap within the wider window of both. So who
+looks from every player over the player's own window, in order of rating, sees every pair; the rules themselves are
+asked of each. With sides one looks from either side onto the other.
+
+`underpriced` passes over a block of `BLOCK` players if the least rest in it, at the least gap to it and the least cost
+of such a gap, is enough; so all pairs are judged though few are looked at. Latency, doubt and repeats only ever make a
+pair dearer than that, or leave it as it is, and are weighed exactly for the pairs that are looked at.
+"""
+
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from evenmatch.domain.arrays import Array
+
+from .acceptable_pairs import windows_over
+from .compiled import BOOLS, FLOAT, FLOATS, INT, INTS, INTS2, OUT_INTS2, kernel
+from .match_terms import UNITS
+from .pair_pool import POOL, PairPool, gap_between, least_units, may_meet, units_between
+from .threads import in_parts
+from .window_pricing import blossom_chains, distinct_pairs, shared_dual
+
+__all__ = ["Line", "lines_of", "near_pairs", "underpriced"]
+
+BLOCK: Final = 64
+WALK: Final = 48
+"""How many players a search for near ones passes for each that it wants, at most."""
+
+Solution = tuple[Array, Array, Array, Array]
+"""`mate`, `price`, `holder` and `dual` as in `Matching`."""
+
+
+class Line(NamedTuple):
+    """One look: players in order of rating, and those whom they look at, in order of rating too."""
+
+    place: Array
+    rating: Array
+    far_place: Array
+    far_rating: Array
+    low: Array
+    """int64: where the window of each begins among the far ones."""
+    high: Array
+
+
+def lines_of(pool: PairPool) -> list[Line]:
+    """From everybody to everybody; with sides, from each side to the other."""
+    lines = []
+    ways = ((pool.first, pool.second), (pool.second, pool.first))
+    for mine, far in ways if pool.first is not pool.second else ways[:1]:
+        place, far_place = _sorted(mine), _sorted(far)
+        if len(place) and len(far_place):
+            rating, far_rating = mine[place], far[far_place]
+            low, high = windows_over(rating, pool.window[place], far_rating)
+            lines.append(Line(place, rating, far_place, far_rating, low, high))
+    return lines
+
+
+def _sorted(rating: Array) -> Array:
+    place: Array = np.argsort(rating, kind="stable")[: int((rating == rating).sum())]
+    return place
+
+
+@kernel(POOL, INTS, FLOATS, INTS, FLOATS, INTS, INTS, INT, INT, OUT_INTS2)
+def _near(
+    pool: Any,
+    place: Any,
+    rating: Any,
+    far_place: Any,
+    far_rating: Any,
+    low: Any,
+    high: Any,
+    near: int,
+    column: int,
+    chosen: Any,
+) -> None:
+    """For each player of a line: some whom it may meet, the nearest below and above, then ever farther."""
+    middle, each = 0, chosen.shape[1] // 4
+    for at in range(len(place)):
+        while middle < len(far_place) and far_rating[middle] < rating[at]:
+            middle += 1
+        for step in (-1, 1):
+            to = middle if step > 0 else middle - 1
+            found, passed, apart = 0, 0, 1.0
+            # Steps grow from somewhere between one and two, so that neighbours see different distances.
+            stretch = 1.5 + (at * 0.6180339887498949) % 1.0
+            while found < each and passed < WALK * each and low[at] <= to < high[at]:
+                u, v = place[at], far_place[to]
+                passed += 1
+                if u != v and may_meet(pool, u, v, gap_between(pool, u, v)):
+                    chosen[u, column + found + (each if step > 0 else 0)] = v
+                    found += 1
+                if found >= near:
+                    apart *= stretch
+                to += step * int(apart)
+
+
+def near_pairs(pool: PairPool, lines: list[Line], near: int, far: int) -> tuple[Array, Array]:
+    """Everybody with about `near` nearest players below and above, and `far` farther ones."""
+    chosen = np.full((len(pool.first), 4 * (near + far)), -1, np.int64)
+    for column, line in zip((0, 2 * (near + far)), lines, strict=False):
+        _near(pool, *line, near, column, chosen)
+    one, other = distinct_pairs(chosen)
+    return one, other
+
+
+@kernel()
+def _look(
+    pool: Any,
+    u: int,
+    mine: float,
+    own: int,
+    first: int,
+    last: int,
+    far_place: Any,
+    far_rating: Any,
+    rest: Any,
+    giant: Any,
+    extra: int,
+    holder: Any,
+    head: Any,
+    sums: Any,
+    slope: float,
+    limit: int,
+    found: Any,
+    slacks: Any,
+    size: int,
+    worst: int,
+    below: int,
+) -> Any:
+    """Look at each player of a block: how many are kept now, where the worst of them is, and what is below it."""
+    count = len(rest)
+    for to in range(first, last):
+        v = far_place[to]
+        known = own + rest[v] + (extra if giant[u] and giant[v] else 0) - below
+        # Most pairs are done with by the part of the cost that takes no more than a multiplication.
+        if known + 2 * int(slope * abs(far_rating[to] - mine)) - 2 >= 0 or v == u:
+            continue
+        gap = gap_between(pool, u, v)
+        cost = units_between(pool, u, v, gap)
+        if known + 2 * cost >= 0 or not may_meet(pool, u, v, gap):
+            continue
+        slack = own + rest[v] + 2 * cost + shared_dual(holder, head, sums, count, u, v)
+        if slack >= below:
+            continue
+        spot = worst
+        if size < len(found):
+            spot = size
+            size += 1
+        found[spot], slacks[spot] = v, slack
+        if size == len(found):
+            worst = int(slacks.argmax())
+            below = min(limit, slacks[worst])
+    return size, worst, below
+
+
+@kernel(
+    *(POOL, INTS, FLOATS, INTS, FLOATS, INTS, INTS, INTS2, INTS, BOOLS, INT),
+    *(INTS, INTS, INTS, FLOAT, INT, OUT_INTS2, OUT_INTS2, INT, INT),
+)
+def _underpriced(
+    pool: Any,
+    place: Any,
+    rating: Any,
+    far_place: Any,
+    far_rating: Any,
+    low: Any,
+    high: Any,
+    least: Any,
+    rest: Any,
+    giant: Any,
+    extra: int,
+    holder: Any,
+    head: Any,
+    sums: Any,
+    slope: float,
+    limit: int,
+    found: Any,
+    slacks: Any,
+    begin: int,
+    end: int,
+) -> None:
+    """The places with the least slack below the limit for each player of a line from `begin` to `end`.
+
+    Pairs of two in the `giant` blossom have at least `extra` beyond their rest; `least` is the least rest of each block
+    for players outside and inside it.
+    """
+    lowest = (least[0].min(), least[1].min())
+    for at in range(begin, end):
+        u, mine, size = place[at], rating[at], 0
+        own, below, worst, inside = rest[u], limit, 0, int(giant[u])
+        # From the nearest block downwards, then upwards, so that what is farther has the harder limit.
+        nearest, above = low[at], high[at]
+        while nearest < above:
+            middle = (nearest + above) >> 1
+            if far_rating[middle] < mine:
+                nearest = middle + 1
+            else:
+                above = middle
+        for step in (-1, 1):
+            block = nearest // BLOCK + max(step, 0)
+            while low[at] < (block + 1) * BLOCK and block * BLOCK < high[at]:
+                first, last = max(low[at], block * BLOCK), min(high[at], (block + 1) * BLOCK)
+                gap = max(far_rating[first] - mine, mine - far_rating[last - 1], 0.0)
+                enough = own + 2 * least_units(pool, gap) - below
+                if enough + lowest[inside] >= 0:
+                    break
+                if enough + least[inside, block] < 0:
+                    size, worst, below = _look(
+                        *(pool, u, mine, own, first, last, far_place, far_rating, rest, giant, extra),
+                        *(holder, head, sums, slope, limit, found[at], slacks[at], size, worst, below),
+                    )
+                block += step
+        found[at, size:] = -1
+
+
+def underpriced(
+    pool: PairPool, lines: list[Line], worth: Array, solution: Solution, *, limit: int = 0, keep: int
+) -> tuple[Array, Array, bool]:
+    """All pairs whose slack is below the limit, or for each player of each line the `keep` of least slack.
+
+    Each pair once, earlier place first, in ascending order; and whether all are among them.
+    """
+    _, price, holder, dual = solution
+    count = len(price)
+    rest = price - 2 * worth
+    head, sums, giant, extra = blossom_chains(count, holder, dual)
+    slope = float((pool.weights[0] + 2 * pool.weights[2]) / pool.scale * UNITS)
+    keys, complete = [np.empty(0, np.int64)], True
+    for line in lines:
+        blocks = np.arange(0, len(line.far_place), BLOCK)
+        seen = rest[line.far_place]
+        inside = seen + extra * giant[line.far_place]
+        least = np.stack([np.minimum.reduceat(each, blocks) for each in (seen, inside)])
+        found = np.empty((len(line.place), keep), np.int64)
+        slacks = np.empty((len(line.place), keep), np.int64)
+        given: Any = (pool, *line, least, rest, giant, extra, holder, head, sums, slope, limit, found, slacks)
+        in_parts(len(line.place), partial(_underpriced, *given), least=1000)
+        complete = complete and bool((found[:, -1] < 0).all())
+        at, column = np.nonzero(found >= 0)
+        u, v = line.place[at], found[at, column]
+        keys.append(np.minimum(u, v) * count + np.maximum(u, v))
+    together = np.unique(np.concatenate(keys))
+    return together // count, together % count, complete
