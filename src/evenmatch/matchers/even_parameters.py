@@ -29,7 +29,24 @@ from evenmatch.errors import MatcherError
 from evenmatch.matchers.parameters import choice, number, whole_number
 from evenmatch.numerics.match_terms import Weights
 
-__all__ = ["DENSE_LEAST", "NEIGHBOURS", "NO_ROLES", "POLICIES", "Hold", "WindowRule", "judge_roles", "judge_sides"]
+__all__ = [
+    "BOTH",
+    "DENSE_LEAST",
+    "MEAN",
+    "NEIGHBOURS",
+    "NEVER",
+    "NO_ROLES",
+    "OLDER",
+    "POLICIES",
+    "WORK_MOST",
+    "Hold",
+    "WindowRule",
+    "cannot_play",
+    "judge_off_role",
+    "judge_roles",
+    "judge_sides",
+    "judge_weights",
+]
 
 NEIGHBOURS: Final = 8
 """How near the so-many-th nearest ticket is tells how dense a neighbourhood is."""
@@ -38,6 +55,7 @@ DENSE_LEAST: Final = 32
 POLICIES: Final = ("mean", "older", "both")
 MEAN, OLDER, BOTH = range(3)
 NO_ROLES: Final[Mapping[str, int]] = {}
+NEVER: Final = "never"
 WORK_MOST: Final = 10**9
 SIDES: Final = 2
 _NAME: Final = "even"
@@ -110,6 +128,15 @@ def judge_roles(roles: object) -> Mapping[str, int]:
     for role, places in roles.items():
         whole_number(_NAME, f"roles.{role}", places, least=1, most=100)
     return roles
+
+
+def judge_off_role(off_role: object) -> float | str:
+    """What it costs to play a role one did not name, or that nobody does; raises MatcherError."""
+    if off_role == NEVER:
+        return NEVER
+    if isinstance(off_role, str):
+        raise MatcherError(f"{_NAME}: off_role must be a number from 0 to 1000 or {NEVER!r}, not {off_role!r}")
+    return number(_NAME, "off_role", off_role, least=0, most=1000)
 
 
 def cannot_play(form: Format, sides: Sequence[str], roles: Mapping[str, int]) -> str | None:
