@@ -14,6 +14,7 @@ import numpy as np
 
 from evenmatch.domain.arrays import NONE, Array
 from evenmatch.domain.match import Reason
+from evenmatch.errors import MatcherError
 from evenmatch.matchers.even_pool import Pool
 from evenmatch.numerics import pair_pool
 from evenmatch.numerics.match_terms import UNITS, Weights
@@ -76,7 +77,13 @@ def solve_pairs(
         scale=scale,
     )
     own = NONE if worth is None else np.floor(worth[solos] * UNITS).astype(np.int64)
-    best = best_pairs(given, worth_of(pool.level[solos], given, own))
+    try:
+        worths = worth_of(pool.level[solos], given, own)
+    except ValueError:
+        raise MatcherError(
+            f"even: ratings are too far apart for {len(solos)} players: use a larger rating_scale or smaller weights"
+        ) from None
+    best = best_pairs(given, worths)
     earlier = np.flatnonzero(best.mate > np.arange(len(best.mate)))
     later = best.mate[earlier]
     alone = np.flatnonzero(best.mate < 0)
