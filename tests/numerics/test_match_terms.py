@@ -1,5 +1,7 @@
 """The terms of a match: the kernel is its twin, and each term says what its name says."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -35,7 +37,9 @@ def matches(draw: st.DrawFn) -> tuple[list[list[Ticket]], list[int]]:
         [(draw(st.lists(player, min_size=party, max_size=party)), draw(latency)) for party in draw(fillings(size))]
         for _ in range(count)
     ]
-    reach = [draw(st.integers(0, 2**regions - 1)) | draw(st.integers(0, 2**regions - 1)) for team in teams for _ in team]
+    reach = [
+        draw(st.integers(0, 2**regions - 1)) | draw(st.integers(0, 2**regions - 1)) for team in teams for _ in team
+    ]
     return teams, reach
 
 
@@ -43,7 +47,7 @@ def found(teams: list[list[Ticket]], reach: list[int], scale: float = 400.0) -> 
     tickets = [ticket for team in teams for ticket in team]
     size = [len(players) for players, _ in tickets]
     players: Array = np.array([player for party, _ in tickets for player in party]).reshape(-1, 2)
-    return plan_terms(
+    terms: Array = plan_terms(
         np.arange(len(tickets))[None],
         np.array([[at for at, team in enumerate(teams) for _ in team]]),
         start=np.cumsum([0, *size]),
@@ -55,6 +59,7 @@ def found(teams: list[list[Ticket]], reach: list[int], scale: float = 400.0) -> 
         size=sum(len(players) for players, _ in teams[0]),
         scale=scale,
     )[0]
+    return terms
 
 
 @settings(deadline=None, max_examples=200)
@@ -111,7 +116,7 @@ def test_costs_are_whole_parts_of_one_in_so_many_and_weigh_every_term() -> None:
 
 
 def test_a_pair_that_met_lately_counts_as_opponents_and_in_a_lobby() -> None:
-    about = {
+    about: dict[str, Any] = {
         "start": np.arange(5),
         "mu": np.full(4, 1500.0),
         "sigma": np.zeros(4),

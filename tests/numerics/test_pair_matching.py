@@ -2,7 +2,7 @@
 
 from typing import Any
 
-import networkx as nx
+import networkx as nx  # type: ignore[import-untyped]
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -149,8 +149,8 @@ def many(count: int, seed: int, **about: Any) -> tuple[list[Single], Pairs, Pair
     level = (dice.random(count) < about.get("due", 0.1)) * dice.integers(1, 4, count)
     sigma = dice.choice([0.0, 60.0, 200.0], count)
     players = [
-        Single(*row[:4], tuple(row[4]), int(row[5]), int(row[6]))
-        for row in zip(
+        Single(float(one), float(other), float(wide), float(unsure), tuple(far), int(bits), int(due))
+        for one, other, wide, unsure, far, bits, due in zip(
             *(np.where(kind == 1, np.nan, rating), second, window, sigma, latency.tolist(), reach, level), strict=True
         )
     ]

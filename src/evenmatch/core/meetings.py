@@ -56,8 +56,8 @@ def _that_wait(queue: QueueState, pairs: Array) -> Array:
     """Pairs of slots, each once, of tickets that wait."""
     pairs = np.sort(pairs, axis=1)
     pairs = np.unique(pairs[(pairs[:, 0] >= 0) & (pairs[:, 0] != pairs[:, 1])], axis=0)
-    waits = (queue.tickets.status[pairs] == WAITING).all(axis=1)
-    return pairs[waits]
+    waiting: Array = pairs[(queue.tickets.status[pairs] == WAITING).all(axis=1)]
+    return waiting
 
 
 def _blocked(state: State, queue: QueueState) -> Array:

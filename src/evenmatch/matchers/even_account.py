@@ -76,7 +76,13 @@ def match_details(terms: Array, gap: Array | None, sides: dict[str, Array] | Non
 
 
 def trace_of(
-    details: dict[str, Any], waiting: int, windows: Array, tickets: list[list[int]], cost: Array, terms: Array, weights: Array
+    details: dict[str, Any],
+    waiting: int,
+    windows: Array,
+    tickets: list[list[int]],
+    cost: Array,
+    terms: Array,
+    weights: Array,
 ) -> tuple[dict[str, Any], ...]:
     """The account of a wave: who could be seated and how wide their windows are, what was solved, and every match."""
     finite = windows[np.isfinite(windows)]
@@ -88,7 +94,14 @@ def trace_of(
         looked = f"{waiting} tickets could be seated; windows are {narrow:.4g} to {wide:.4g} points wide"
         looked += f", and {free} accept any rating." if free else "."
     steps: list[dict[str, Any]] = [
-        {"step": "pool", "waiting": waiting, "window_least": narrow, "window_most": wide, "free": free, "words": looked},
+        {
+            "step": "pool",
+            "waiting": waiting,
+            "window_least": narrow,
+            "window_most": wide,
+            "free": free,
+            "words": looked,
+        },
         {"step": "solve", **details},
     ]
     for match, (members, price, row) in enumerate(zip(tickets, cost.tolist(), terms, strict=True)):

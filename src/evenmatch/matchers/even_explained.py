@@ -25,6 +25,7 @@ _WHOSE: Final = ("the mean of both windows", "the window of who has waited longe
 
 def gaps_from(pool: Pool, place: int) -> Array:
     """float64[n]: the gap between a place and each; inf to itself, and where the two can't play each other."""
+    gap: Array
     if pool.first is pool.second:
         gap = np.abs(pool.rating - pool.rating[place])
     else:
@@ -43,17 +44,9 @@ def moments(pool: Pool, place: int, gap: Array, rule: WindowRule) -> Array:
         weight = pool.size[place] / (pool.size + pool.size[place])
         window = _mixed(pool.window[mine], pool.window, weight)
         speed = _mixed(growth[mine], growth, weight)
-        return np.minimum(_linear(gap, window, speed), np.where(np.isfinite(gap), np.minimum(free_ms[place], free_ms), np.inf))
-    times = np.stack(
-        [
-            np.minimum(_linear(gap, pool.window[at], growth[at]), np.where(np.isfinite(gap), free_ms[at], np.inf))
-            for at in (mine, others)
-        ]
-    )
-    if rule.policy == BOTH:
-        latest: Array = times.max(axis=0)
-        return latest
-    return np.where(others < place, times[1], times[0])
+        return _first(gap, window, speed, np.minimum(free_ms[place], free_ms))
+    own, theirs = (_first(gap, pool.window[at], growth[at], free_ms[at]) for at in (mine, others))
+    return np.maximum(own, theirs) if rule.policy == BOTH else np.where(others < place, theirs, own)
 
 
 def _mixed(mine: Array, others: Array, weight: Array) -> Array:
@@ -61,13 +54,13 @@ def _mixed(mine: Array, others: Array, weight: Array) -> Array:
     return mixed
 
 
-def _linear(gap: Array, window: Array, speed: Array) -> Array:
-    """float64[n]: when a window that grows so fast, by milliseconds, is as wide as the gap."""
+def _first(gap: Array, window: Array, speed: Array, free_ms: Array) -> Array:
+    """float64[n], whole: when a window that grows so fast by milliseconds is as wide as the gap, or has no limit."""
     times = np.full(len(gap), np.inf)
     times[gap <= window] = 0.0
     grows = (gap > window) & (speed > 0) & np.isfinite(gap)
-    times[grows] = (gap[grows] - window[grows]) / speed[grows]
-    return times
+    times[grows] = np.ceil((gap[grows] - window[grows]) / speed[grows])
+    return np.where(np.isfinite(gap), np.minimum(times, np.ceil(free_ms)), np.inf)
 
 
 def explain_even(
@@ -91,9 +84,12 @@ def explain_even(
     if len(pool.reach):
         far_by_place = (pool.reach & pool.reach[place]) == 0
     out = back < 0
-    gap, after, far = (_by_row(column, back, empty) for column, empty in zip(
-        (gap_by_place, after_by_place, far_by_place.astype(float)), (np.inf, np.inf, 0.0), strict=True
-    ))
+    gap, after, far = (
+        _by_row(column, back, empty)
+        for column, empty in zip(
+            (gap_by_place, after_by_place, far_by_place.astype(float)), (np.inf, np.inf, 0.0), strict=True
+        )
+    )
     unfit = out.copy()
     if form.teams == 1:
         unfit |= snapshot.size + snapshot.size[row] > form.size
@@ -113,12 +109,12 @@ def explain_even(
     acceptable = free & (after <= 0)
     nearest = nearest_of(distance, UNIT, acceptable, when)
     soonest = _soonest(distance, when, acceptable)
-    unlock = None
+    wanted = None
     if form.seats == 2 and soonest is not None and not soonest.acceptable:
-        unlock = f"a window of {soonest.distance:.4g}" if soonest.after_ms is not None else None
+        wanted = f"a window of {soonest.distance:.4g}" if soonest.after_ms is not None else None
     if form.seats == 2 and not free.any():
-        unlock = "a player of the other side" if sides else "1 more player"
-    return of_pairs(snapshot, row, rules, nearest=nearest, soonest=soonest, unlock=unlock)
+        wanted = "a player of the other side" if sides else "1 more player"
+    return of_pairs(snapshot, row, rules, nearest=nearest, soonest=soonest, unlock=wanted)
 
 
 def _by_row(column: Array, back: Array, empty: float) -> Array:

@@ -106,10 +106,7 @@ def solve_pairs(
         teams = np.concatenate([teams, np.column_stack([np.zeros(len(parties), np.int64), np.full(len(parties), -1)])])
         order = np.argsort(rosters[:, 0], kind="stable")
         rosters, teams = rosters[order], teams[order]
-    if worth is None:
-        seats = 2 * len(rosters)
-    else:
-        seats = 2 * (len(solos) // 2 + len(parties))
+    seats = 2 * len(rosters) if worth is None else 2 * (len(solos) // 2 + len(parties))
     return Solved(
         rosters,
         teams,

@@ -109,7 +109,9 @@ class Hold(NamedTuple):
 
 def judge_weights(**weights: object) -> Weights:
     """The weights of the terms, each 0 to 1000; raises MatcherError."""
-    return Weights(**{term: number(_NAME, f"weight_{term}", value, least=0, most=1000) for term, value in weights.items()})
+    return Weights(
+        **{term: number(_NAME, f"weight_{term}", value, least=0, most=1000) for term, value in weights.items()}
+    )
 
 
 def judge_sides(sides: object) -> Sequence[str]:

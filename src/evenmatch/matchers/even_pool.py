@@ -77,7 +77,7 @@ def pool_of(
 ) -> tuple[Pool, Array]:
     """The pool of a snapshot of one group; and bool[n]: the rows that can play none of the sides."""
     rated = _sides(snapshot, sides)
-    sideless = np.zeros(len(snapshot), bool) if rated is None else np.isnan(rated).all(axis=0)
+    sideless: Array = np.zeros(len(snapshot), bool) if rated is None else np.isnan(rated).all(axis=0)
     order = snapshot.canonical_order()
     rows = order[(snapshot.size[order] <= snapshot.format.size) & ~sideless[order]]
     part = snapshot.take(rows)
@@ -127,7 +127,7 @@ def due_levels(due: Array) -> Array:
 def seat_worth(pool: Pool, hold: Hold, weights: Weights, scale: float) -> Array:
     """float64[n]: what it is worth to be seated now; see the note above."""
     fresh = pool.misses == 0
-    worth = np.full(len(pool.rows), hold.seat_value)
+    worth = np.full(len(pool.rows), float(hold.seat_value))
     if np.count_nonzero(fresh) > 1:
         near = np.sort(pool.rating[fresh])
         span_s = max(1.0, float(pool.waited_ms[fresh].max()) / 1000.0)

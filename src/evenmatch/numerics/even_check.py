@@ -54,7 +54,7 @@ def breaches(
 ) -> dict[str, Array]:
     """bool[k] for each rule: the matches that break it; rules that make no sense once one is broken are left out.
 
-    `rosters` and `team_of`, int[k, width]: places and their teams, -1 = empty. Columns are by place, in canonical order.
+    `rosters` and `team_of`, int[k, width]: places and their teams, -1 = empty. Columns are by place, in order.
     """
     if not len(rosters):
         return {}

@@ -36,7 +36,7 @@ import numpy as np
 
 from evenmatch.domain.arrays import Array
 
-from .compiled import FLOAT, FLOATS, FLOATS2, INT, INT8S2, INT32S2, INTS, OUT_FLOATS2, kernel
+from .compiled import FLOAT, FLOATS, FLOATS2, INT, INT8S2, INT32S2, INTS, OUT_FLOATS, OUT_FLOATS2, kernel
 
 __all__ = [
     "LATENCY_MOST_MS",
@@ -132,7 +132,7 @@ def premade_of(most: int, least: int, players: int, size: int) -> float:
 @kernel()
 def units_of(cost: float) -> int:
     """A cost as a whole number of 1 / UNITS."""
-    return int(math.floor(cost * UNITS + 0.5))
+    return math.floor(cost * UNITS + 0.5)
 
 
 @kernel()
@@ -239,10 +239,10 @@ def _plan_terms(
         )
 
 
-@kernel(FLOATS2, FLOATS, OUT_FLOATS2)
+@kernel(FLOATS2, FLOATS, OUT_FLOATS)
 def _costs(terms: Array, weights: Array, costs: Array) -> None:
     for match in range(len(terms)):
-        costs[0, match] = cost_of(terms[match], weights)
+        costs[match] = cost_of(terms[match], weights)
 
 
 def plan_terms(
@@ -272,9 +272,14 @@ def plan_terms(
         np.ascontiguousarray(rosters, np.int32),
         np.ascontiguousarray(team_of, np.int8),
         np.ascontiguousarray(start, np.int64),
-        *(np.ascontiguousarray(each, np.float64) for each in (mu, sigma, latency)),
+        np.ascontiguousarray(mu, np.float64),
+        np.ascontiguousarray(sigma, np.float64),
+        np.ascontiguousarray(latency, np.float64),
         np.ascontiguousarray(reach, np.int64),
-        *(teams, size, float(scale), terms),
+        teams,
+        size,
+        float(scale),
+        terms,
     )
     if role is not None:
         terms[:, ROLE] = role
@@ -297,6 +302,6 @@ def repeats(rosters: Array, team_of: Array, met: Array, rows: int, teams: int) -
 
 def plan_costs(terms: Array, weights: Weights) -> Array:
     """float64[k]: the cost of each match, from its terms."""
-    costs = np.empty((1, len(terms)))
+    costs = np.empty(len(terms))
     _costs(np.ascontiguousarray(terms, np.float64), weights.array, costs)
-    return costs[0]
+    return costs

@@ -36,9 +36,9 @@ from evenmatch.numerics.matching_kernels import LOOP, SOUND, add_edges, adjacenc
 
 __all__ = [
     "WEIGHT_MAX",
-    "dual_total",
     "GrowingMatching",
     "Matching",
+    "dual_total",
     "heaviest",
     "heaviest_matching",
     "least_cost_matching",

@@ -29,7 +29,7 @@ from evenmatch.domain.arrays import NONE, Array
 
 from .matching import WEIGHT_MAX, GrowingMatching, dual_total, heaviest, total
 from .pair_pool import PairPool, all_pairs, costs_of, most_units
-from .pair_pricing import Line, Solution, lines_of, near_pairs, underpriced
+from .pair_pricing import Solution, lines_of, near_pairs, underpriced
 
 __all__ = ["LEVELS_MAX", "LISTED_MAX", "PairPlan", "best_pairs", "worth_of"]
 

@@ -206,7 +206,7 @@ def _of_gap(pool: Any, gap: float, variance: float) -> float:
     """The part of the cost that hangs on the gap: terms are added in the order of `TERMS`."""
     total = 0.0 + pool.weights[0] * (gap / pool.scale)
     total += pool.weights[1] * imbalance_of(gap, doubt_of(variance, pool.scale), PLAYERS, pool.scale)
-    return total + pool.weights[2] * (PLAYERS * gap / pool.scale)
+    return float(total + pool.weights[2] * (PLAYERS * gap / pool.scale))
 
 
 @kernel()
@@ -261,4 +261,4 @@ def most_units(pool: PairPool) -> int:
     spread, imbalance, distribution, latency, _, _, repeat = pool.weights.tolist()
     total = (spread + PLAYERS * distribution) * gap / pool.scale + PLAYERS * imbalance
     total += latency * PLAYERS * slowest / 100.0 + (repeat if len(pool.met) else 0.0)
-    return math.ceil(total * UNITS) + 1
+    return math.ceil(float(total) * UNITS) + 1
