@@ -77,7 +77,9 @@ def pool_of(
 ) -> tuple[Pool, Array]:
     """The pool of a snapshot of one group; and bool[n]: the rows that can play none of the sides."""
     rated = _sides(snapshot, sides)
-    sideless: Array = np.zeros(len(snapshot), bool) if rated is None else np.isnan(rated).all(axis=0)
+    sideless: Array = np.zeros(len(snapshot), bool)
+    if rated is not None:
+        sideless = np.isnan(rated[0]) & np.isnan(rated[1])
     order = snapshot.canonical_order()
     rows = order[(snapshot.size[order] <= snapshot.format.size) & ~sideless[order]]
     part = snapshot.take(rows)
