@@ -27,6 +27,7 @@ def judged(**changes: Any) -> tuple[str, int] | None:
         "latency_cap": 60.0,
         "reach": NONE,
         "apart": NO_PAIRS,
+        "role": np.zeros(2),
         "cost": np.array([1.0, 2.0]),
         "true_cost": np.array([1.0, 2.0]),
     }
@@ -58,6 +59,7 @@ WRONG: list[tuple[dict[str, Any], str, int]] = [
     ({"rating": edited([1500.0] * 8, 4, 1601.0)}, "window", 1),
     ({"window": edited([101.0] * 8, 0, 99.0), "policy": 1}, "window", 0),
     ({"window": edited([101.0] * 8, 2, 99.0), "policy": 2}, "window", 0),
+    ({"role": np.array([0.0, np.inf])}, "role", 1),
     ({"cost": np.array([1.0, 2.5])}, "cost", 1),
 ]
 

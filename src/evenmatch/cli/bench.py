@@ -237,7 +237,7 @@ def matchers(
     Parameters
     ----------
     names
-        epgc, ladder, buckets, lom, cinder, small, or single rows such as epgc.drain; none = all.
+        epgc, ladder, buckets, lom, cinder, even, small, or single rows such as epgc.drain; none = all.
     sizes
         Sizes to run instead of the rows' own, such as 500,5000.
     quick
@@ -280,6 +280,35 @@ def matchers(
         shown.show(run, Console(highlight=False, width=None if sys.stdout.isatty() else 120))
     if run.wrong:
         raise SystemExit(1)
+
+
+def even(
+    *,
+    sizes: str | None = None,
+    quick: bool = False,
+    threads: int | None = None,
+    seed: int = 1,
+    limit: float = 120,
+    json_output: JsonFlag = False,
+) -> None:
+    """The matcher even beside its bounds, other solvers and the other matchers; status 1 if any beats it.
+
+    Parameters
+    ----------
+    sizes
+        Sizes to run instead of the rows' own, such as 500,5000.
+    quick
+        Small sizes and few repeats.
+    threads
+        Threads that our kernels may use; left out, EVENMATCH_THREADS, or as many as there are processors.
+    seed
+        The seed of the inputs.
+    limit
+        Seconds after which a size is stopped and shown as far as it came.
+    json_output
+        Print everything as one JSON document.
+    """
+    matchers("even", sizes=sizes, quick=quick, threads=threads, seed=seed, limit=limit, json_output=json_output)
 
 
 @contextmanager

@@ -29,6 +29,7 @@ Nothing is random, and work is counted, not timed: the same snapshot gives the s
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -38,6 +39,7 @@ from evenmatch.domain.explanation import Explanation
 from evenmatch.domain.match import Plan, Reason
 from evenmatch.domain.queue import Format
 from evenmatch.domain.snapshot import Snapshot
+from evenmatch.domain.ticket import SIGMA
 from evenmatch.errors import MatcherError
 from evenmatch.matchers.contract import with_format
 from evenmatch.matchers.even_account import details_of, match_details, trace_of
@@ -59,6 +61,7 @@ from evenmatch.matchers.even_teams import solve_teams
 from evenmatch.matchers.parameters import number, whole_number
 from evenmatch.numerics.even_check import breaches, first_of
 from evenmatch.numerics.match_terms import plan_costs, plan_terms
+from evenmatch.numerics.role_seats import plan_role_costs
 
 __all__ = ["Even"]
 
@@ -119,12 +122,12 @@ class Even:
         """
         self.window, self.window_growth, self.window_free_s = window, window_growth, window_free_s
         self.window_density, self.window_policy = window_density, window_policy
-        self._rule = WindowRule.judged(window, window_growth, window_free_s, window_density, window_policy)
+        self.rule = WindowRule.judged(window, window_growth, window_free_s, window_density, window_policy)
         self.rating_scale = number(self.name, "rating_scale", rating_scale, least=1, most=1e6)
         self.weight_spread, self.weight_imbalance = weight_spread, weight_imbalance
         self.weight_distribution, self.weight_latency = weight_distribution, weight_latency
         self.weight_premade, self.weight_role, self.weight_repeat = weight_premade, weight_role, weight_repeat
-        self._weights = judge_weights(
+        self.weights = judge_weights(
             spread=weight_spread,
             imbalance=weight_imbalance,
             distribution=weight_distribution,
@@ -146,7 +149,7 @@ class Even:
     @property
     def keeps(self) -> tuple[str, ...]:
         """What a queue must keep of its players."""
-        return ("sigma", *(f"ratings.{side}" for side in self.sides), *(("roles",) if self.roles else ()))
+        return (SIGMA, *(f"ratings.{side}" for side in self.sides), *(("roles",) if self.roles else ()))
 
     @property
     def requires(self) -> tuple[tuple[str, ...], ...]:
@@ -163,11 +166,11 @@ class Even:
         form = snapshot.format
         if (why := self.cannot_seat(form, 1)) is not None:
             raise MatcherError(f"{self.name}: {why}")
-        pool, sideless = self._pool(snapshot)
+        pool, sideless = self.pool(snapshot)
         solved = self._solve(pool, form)
         rosters, team_of = _by_earliest(solved)
         terms, gap = self._terms(pool, form, rosters, team_of)
-        cost = plan_costs(terms, self._weights)
+        cost = plan_costs(terms, self.weights)
         self._check(pool, form, rosters, team_of, cost)
         seated = rosters[rosters >= 0]
         reasons = np.full(len(snapshot), int(Reason.PARTY_TOO_LARGE), np.int8)
@@ -185,7 +188,7 @@ class Even:
         steps: tuple[dict[str, Any], ...] = ()
         if trace:
             members = [ticket[match[match >= 0]].tolist() for match in rosters]
-            steps = trace_of(details, len(pool.rows), pool.window, members, cost, terms, self._weights.array)
+            steps = trace_of(details, len(pool.rows), pool.window, members, cost, terms, self.weights.array)
         width = int((rosters >= 0).sum(axis=1).max()) if len(rosters) else 0
         rosters, team_of = rosters[:, :width], team_of[:, :width]
         return Plan(
@@ -201,54 +204,68 @@ class Even:
     def explain(self, snapshot: Snapshot, row: int) -> Explanation:
         """Who could be in a match with a row, what keeps the others away, and when time will help."""
         snapshot = with_format(self, snapshot)
-        pool, sideless = self._pool(snapshot)
-        return explain_even(snapshot, row, pool, sideless, self._rule, self.latency_cap_ms, tuple(self.sides))
+        pool, sideless = self.pool(snapshot)
+        return explain_even(snapshot, row, pool, sideless, self.rule, self.latency_cap_ms, tuple(self.sides))
 
     def next_change_ms(self, snapshot: Snapshot) -> int | None:
         """When a window will have grown enough, or a ticket waited long enough, to change the answer."""
         snapshot = with_format(self, snapshot)
-        pool, _ = self._pool(snapshot)
+        pool, _ = self.pool(snapshot)
         if int(pool.size.sum()) < snapshot.format.seats:
             return None
         if self.hold or len(pool.rows) > LISTED_MAX or snapshot.format.seats > 2:
             return snapshot.now_ms + 1
         soonest = np.inf
         for place in range(len(pool.rows)):
-            after = moments(pool, place, gaps_from(pool, place), self._rule)
+            after = moments(pool, place, gaps_from(pool, place), self.rule)
             soonest = min(soonest, float(after[after > 0].min(initial=np.inf)))
         due_ms = self.outlier_s * 1000.0 - pool.waited_ms
         soonest = min(soonest, float(due_ms[due_ms > 0].min(initial=np.inf)))
         return None if soonest == np.inf else snapshot.now_ms + max(1, int(np.ceil(soonest)))
 
-    def _pool(self, snapshot: Snapshot) -> tuple[Pool, Array]:
+    def pool(self, snapshot: Snapshot) -> tuple[Pool, Array]:
+        """What it reads of a snapshot of one group; and bool[n]: the rows that can play none of the sides."""
         return pool_of(
             snapshot,
             tuple(self.sides),
-            self._rule,
+            self.rule,
             overtaken_most=self.overtaken_most,
             outlier_s=self.outlier_s,
             latency_cap_ms=self.latency_cap_ms,
+            roles=self.roles,
+            off_role=self.off_role,
         )
+
+    def weigh(self, snapshot: Snapshot, made: Plan) -> tuple[Array, Array]:
+        """bool[k]: the matches of anybody's plan that keep the rules; float64[k]: what they cost here."""
+        pool, _ = self.pool(snapshot)
+        place = np.full(len(snapshot) + 1, -1)
+        place[pool.rows] = np.arange(len(pool.rows))
+        rosters, team_of = place[made.rosters], made.team_of.astype(np.int64)
+        seatable = ((rosters >= 0) == (made.rosters >= 0)).all(axis=1)
+        legal, cost = np.zeros(len(rosters), bool), np.zeros(len(rosters))
+        if seatable.any():
+            legal[seatable], cost[seatable] = self._judged(pool, snapshot.format, rosters[seatable], team_of[seatable])
+        return legal, cost
+
+    def _judged(self, pool: Pool, form: Format, rosters: Array, team_of: Array) -> tuple[Array, Array]:
+        terms, _ = self._terms(pool, form, rosters, team_of)
+        cost = plan_costs(terms, self.weights)
+        return ~np.any(list(self._breaches(pool, form, rosters, team_of, cost).values()), axis=0), cost
 
     def _solve(self, pool: Pool, form: Format) -> Solved:
         if form.seats == 2:
-            worth = seat_worth(pool, self._hold, self._weights, self.rating_scale) if self.hold else None
+            worth = seat_worth(pool, self._hold, self.weights, self.rating_scale) if self.hold else None
             return solve_pairs(
                 pool,
-                weights=self._weights,
-                policy=self._rule.policy,
+                weights=self.weights,
+                policy=self.rule.policy,
                 scale=self.rating_scale,
                 lobby=form.teams == 1,
                 worth=worth,
             )
 
-        def judge(rosters: Array, team_of: Array) -> tuple[Array, Array]:
-            terms, _ = self._terms(pool, form, rosters, team_of)
-            cost = plan_costs(terms, self._weights)
-            broken = self._breaches(pool, form, rosters, team_of, cost)
-            return ~np.any(list(broken.values()), axis=0), cost
-
-        return solve_teams(pool, form, judge)
+        return solve_teams(pool, form, partial(self._judged, pool, form))
 
     def _terms(self, pool: Pool, form: Format, rosters: Array, team_of: Array) -> tuple[Array, Array | None]:
         """The terms of each match; and, with several teams, the gap between the means of strongest and weakest."""
@@ -256,6 +273,7 @@ class Even:
         if self.sides and len(rosters):
             mu = np.zeros(len(pool.rows))
             mu[rosters] = np.where(team_of == 0, pool.first[rosters], pool.second[rosters])
+        role = self._role_costs(pool, form, rosters, team_of)
         terms = plan_terms(
             rosters,
             team_of,
@@ -267,6 +285,7 @@ class Even:
             teams=form.teams,
             size=form.size,
             scale=self.rating_scale,
+            role=np.where(np.isfinite(role), role, 0.0),
             met=pool.met,
         )
         if form.teams == 1:
@@ -276,6 +295,11 @@ class Even:
         match, column = np.nonzero(rosters >= 0)
         np.add.at(sums, (match, team_of[match, column]), total[rosters[match, column]])
         return terms, (sums.max(axis=1) - sums.min(axis=1)) / form.size
+
+    def _role_costs(self, pool: Pool, form: Format, rosters: Array, team_of: Array) -> Array:
+        """float64[k]: what the roles of each match cost at the least, inf = they can't be given out."""
+        places = np.array(list(self.roles.values()), np.int64)
+        return plan_role_costs(rosters, team_of, pool.start, pool.role_cost, places, form.teams)
 
     def _breaches(self, pool: Pool, form: Format, rosters: Array, team_of: Array, cost: Array) -> dict[str, Array]:
         terms, _ = self._terms(pool, form, rosters, team_of)
@@ -290,13 +314,14 @@ class Even:
             second=pool.second,
             sided=bool(self.sides),
             window=pool.window,
-            policy=self._rule.policy,
+            policy=self.rule.policy,
             latency=pool.latency,
             latency_cap=self.latency_cap_ms or np.inf,
             reach=pool.reach,
             apart=pool.apart,
+            role=self._role_costs(pool, form, rosters, team_of),
             cost=cost,
-            true_cost=plan_costs(terms, self._weights),
+            true_cost=plan_costs(terms, self.weights),
         )
 
     def _check(self, pool: Pool, form: Format, rosters: Array, team_of: Array, cost: Array) -> None:

@@ -7,6 +7,9 @@ Latencies. A player brings `latencies.REGION` for some regions. One who brings n
 who brings some as too far from the others; without any such column `ping_ms` is the latency in the one region there is.
 The cap on latency makes regions unreachable: what a ticket's worst player can't reach, it can't.
 
+Roles. A player names roles, the best liked first: that one costs nothing, the others named half of `off_role`, and
+those not named `off_role`, or can't be played if that is "never". Who names none of the queue's roles plays any.
+
 What a seat is worth, with `hold` (without it nobody asks). Let rho be newcomers for each rating point and second near a
 ticket: those within half a `rating_scale` who have not missed a wave, over that range, and over the longest wait among
 newcomers. Nobody of them has been taken yet, so they are all who came in that time. Who waits t seconds more finds, at
@@ -15,16 +18,17 @@ point, and wait_value * t for waiting. The best t makes that sqrt(s * wait_value
 much, at most `seat_value`, and `wait_value` more for each second already waited, so that nobody is held for ever.
 """
 
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from evenmatch.domain.arrays import Array
 from evenmatch.domain.snapshot import Snapshot
-from evenmatch.domain.ticket import FACT_MAX, RATING_DEFAULT
+from evenmatch.domain.ticket import FACT_MAX, RATING_DEFAULT, SIGMA
 from evenmatch.domain.venue import LATENCY
 from evenmatch.errors import MatcherError
-from evenmatch.matchers.even_parameters import DENSE_LEAST, NEIGHBOURS, Hold, WindowRule
+from evenmatch.matchers.even_parameters import DENSE_LEAST, NEIGHBOURS, NEVER, NO_ROLES, Hold, WindowRule
 from evenmatch.numerics.match_terms import Weights
 from evenmatch.numerics.rating_windows import thinness, windows_of
 
@@ -60,6 +64,8 @@ class Pool(NamedTuple):
     apart: Array
     """int64[k, 2]: places that must not meet."""
     met: Array
+    role_cost: Array
+    """float64[m, roles]: what it costs that a player plays each role, inf = can't."""
     waited_ms: Array
     misses: Array
     level: Array
@@ -74,6 +80,8 @@ def pool_of(
     overtaken_most: int,
     outlier_s: float,
     latency_cap_ms: float,
+    roles: Mapping[str, int] = NO_ROLES,
+    off_role: float | str = 1.0,
 ) -> tuple[Pool, Array]:
     """The pool of a snapshot of one group; and bool[n]: the rows that can play none of the sides."""
     rated = _sides(snapshot, sides)
@@ -98,7 +106,7 @@ def pool_of(
         size=part.size,
         start=part.player_start,
         mu=mu,
-        sigma=np.abs(_fact(part, "sigma", 0.0)),
+        sigma=np.abs(_fact(part, SIGMA, 0.0)),
         rating=rating,
         first=first,
         second=second,
@@ -108,11 +116,27 @@ def pool_of(
         reach=_within_cap(part.reach, latency, latency_cap_ms),
         apart=part.forbidden,
         met=part.met,
+        role_cost=role_prices(part, tuple(roles), np.inf if off_role == NEVER else float(off_role)),
         waited_ms=part.waited_ms,
         misses=part.misses,
         level=due_levels(due),
     )
     return pool, sideless
+
+
+def role_prices(snapshot: Snapshot, roles: tuple[str, ...], off_role: float) -> Array:
+    """float64[m, roles]: what it costs that each player plays each role; see the note above."""
+    if not roles:
+        return np.empty((len(snapshot.player), 0))
+    named = snapshot.traits.get("roles") or (None,) * len(snapshot.player)
+    known: dict[tuple[str, ...] | None, list[float]] = {}
+    for wishes in named:
+        if wishes not in known:
+            liked = [role for role in wishes or () if role in roles]
+            half = 0.0 if off_role == np.inf else off_role / 2.0
+            prices = {role: 0.0 if role == liked[0] else half for role in liked}
+            known[wishes] = [prices.get(role, off_role) if liked else 0.0 for role in roles]
+    return np.array([known[wishes] for wishes in named], np.float64).reshape(-1, len(roles))
 
 
 def due_levels(due: Array) -> Array:

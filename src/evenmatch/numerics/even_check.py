@@ -13,6 +13,7 @@ expression over all matches at once; the first that is broken is told, and where
     region    all tickets of a match share a region
     latency   the best region is within the cap
     window    the range of ratings keeps the window rule (`matchers/even_parameters`)
+    role      every team can be given its roles
     cost      each match costs what `match_terms` says
 
 Ranges and windows may be off by `HAIR`, for means of parties are rounded.
@@ -49,12 +50,14 @@ def breaches(
     latency_cap: float,
     reach: Array,
     apart: Array,
+    role: Array,
     cost: Array,
     true_cost: Array,
 ) -> dict[str, Array]:
     """bool[k] for each rule: the matches that break it; rules that make no sense once one is broken are left out.
 
     `rosters` and `team_of`, int[k, width]: places and their teams, -1 = empty. Columns are by place, in order.
+    `role`, float64[k]: what the roles of each match cost at the least, inf = they can't be given out.
     """
     if not len(rosters):
         return {}
@@ -85,6 +88,7 @@ def breaches(
         broken["latency"] = worst.min(axis=1) > latency_cap
     ranges = np.maximum.reduceat(played, starts) - np.minimum.reduceat(played, starts)
     broken["window"] = ~(ranges <= _allowed(places, starts, party, window, policy) + HAIR)
+    broken["role"] = role == np.inf
     broken["cost"] = cost != true_cost
     return broken
 
