@@ -4,6 +4,7 @@ Ratings are whole numbers and costs whole units, so that everybody's sums are ex
 judged by the rules of `even`: matches that break them do not count.
 """
 
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -18,7 +19,7 @@ from evenmatch.domain.arrays import NONE
 from evenmatch.domain.match import Plan
 from evenmatch.domain.queue import Format
 from evenmatch.domain.snapshot import Snapshot
-from evenmatch.matchers.contract import Matcher, plan_wave
+from evenmatch.matchers.contract import plan_wave
 from evenmatch.matchers.even import Even
 from evenmatch.matchers.registry import build
 from evenmatch.numerics.match_terms import UNITS
@@ -128,19 +129,20 @@ def greedy(edges: Graph) -> float:
     return badness(edges.vertices, 2 * pairs, cost / UNITS)
 
 
-def by_matcher(name: str, **parameters: Any) -> Any:
+def by_matcher(given: Wave, *, name: str, parameters: dict[str, Any]) -> float:
     """What another matcher reaches under the rules of `even`."""
-    theirs: Matcher = build(name, parameters)
+    judge, snapshot = given.matcher, given.snapshot
+    assert isinstance(judge, Even)
+    made = plan_wave(build(name, parameters), snapshot)
+    legal, cost = judge.weigh(snapshot, made)
+    seats = int(legal.sum()) * snapshot.format.seats
+    return badness(len(snapshot.player), seats, float(cost[legal].sum()))
 
-    def run(given: Wave) -> float:
-        judge, snapshot = given.matcher, given.snapshot
-        assert isinstance(judge, Even)
-        made = plan_wave(theirs, snapshot)
-        legal, cost = judge.weigh(snapshot, made)
-        seats = int(legal.sum()) * snapshot.format.seats
-        return badness(len(snapshot.player), seats, float(cost[legal].sum()))
 
-    return run
+def matcher(name: str, largest: int, **parameters: Any) -> Opponent:
+    """Another matcher as an opponent, which may be behind but not ahead."""
+    said = name + "".join(f", {value}" for value in parameters.values() if isinstance(value, str))
+    return Opponent(said, partial(by_matcher, name=name, parameters=parameters), largest, agree=never_behind)
 
 
 def unproven(given: Wave, ours: Plan) -> str | None:
@@ -187,8 +189,8 @@ CONTESTS: Final = (
             Opponent(RUSTWORKX, best_pairs, 1_000, ("rustworkx",), in_rustworkx),
             Opponent(NETWORKX, networkx_pairs, 100, ("networkx",), in_networkx),
             Opponent(GREEDY, greedy, 5_000, prepare=edges_of, agree=never_behind),
-            Opponent("first_come", by_matcher("first_come"), 20_000, agree=never_behind),
-            Opponent("buckets", by_matcher("buckets", bucket=10), 20_000, agree=never_behind),
+            matcher("first_come", 20_000),
+            matcher("buckets", 20_000, bucket=10),
         ),
         (Aim("seconds", 5.0, 20_000), Aim("growth", 1.4)),
         quick=(100, 300),
@@ -203,8 +205,8 @@ CONTESTS: Final = (
         same_optimum,
         (
             Opponent(RUSTWORKX, best_pairs, 1_000, ("rustworkx",), in_rustworkx),
-            Opponent("ladder", by_matcher("ladder", sides=SIDES), 20_000, agree=never_behind),
-            Opponent("ladder, optimal", by_matcher("ladder", sides=SIDES, solver="optimal"), 5_000, agree=never_behind),
+            matcher("ladder", 20_000, sides=SIDES),
+            matcher("ladder", 5_000, sides=SIDES, solver="optimal"),
         ),
         (Aim("seconds", 5.0, 20_000),),
         quick=(100, 300),
