@@ -6,10 +6,11 @@ and again is made once:
 
   - `elder` is a ticket's canonical place: the lower, the longer it waits;
   - `apart` and `met` are adjacency lists: those of place p are `apart[apart_start[p] : apart_start[p + 1]]`, rising;
-  - `able` and `keen` count roles. For some sets of roles, a byte each: how many of a ticket's players can play (want to
-    play) no role but these. A match has so many places for a set; by Hall's theorem its players can be given places
-    only if no set of roles is asked for by more players than it has places. Bytes start at 127 - places, so that after
-    any number of additions of whole words one look at the highest bits says whether a set is over-asked.
+  - `words` count roles. For some sets of roles, a byte each: how many of a ticket's players want to play (or, where
+    others can't be played at all, can play) no role but these. A match has so many places for a set; by Hall's theorem
+    its players can be given places only if no set of roles is asked for by more players than it has places. Bytes start
+    at 127 - places (`bias`), so that after any number of additions of whole words one look at the highest bits says
+    whether a set is over-asked. `off` says what it counts, in rating points, to seat a ticket beyond that.
 """
 
 from itertools import combinations
@@ -28,6 +29,7 @@ MEAN, OLDER, BOTH = range(3)
 """Whose windows bound the range of a match: the mean of all, that of the eldest, or the least."""
 _SETS_MAX: Final = 32
 _BYTE: Final = 127
+_LEAST_WEIGHT: Final = 0.01
 
 
 class TeamPool(NamedTuple):
@@ -88,11 +90,12 @@ class Field(NamedTuple):
     role_cost: Array
     slots: Array
     """int64[size]: the role of each place of a team; empty = no roles."""
-    able: Array
-    keen: Array
+    words: Array
     """int64[n, words]."""
     bias: Array
     """int64[words]: the counts of nobody."""
+    off: Array
+    """float64[n]: inf = never."""
     apart_start: Array
     apart: Array
     met_start: Array
@@ -107,7 +110,7 @@ class Field(NamedTuple):
 FIELD: Final = bundle(
     Field,
     *(OUT_FLOATS, OUT_INTS, OUT_FLOATS, OUT_FLOATS, OUT_INTS, OUT_INTS, OUT_INTS, OUT_FLOATS, OUT_FLOATS, OUT_FLOATS2),
-    *(OUT_FLOATS2, OUT_INTS, OUT_INTS2, OUT_INTS2, OUT_INTS, OUT_INTS, OUT_INTS, OUT_INTS, OUT_INTS, OUT_FLOATS),
+    *(OUT_FLOATS2, OUT_INTS, OUT_INTS2, OUT_INTS, OUT_FLOATS, OUT_INTS, OUT_INTS, OUT_INTS, OUT_INTS, OUT_FLOATS),
     *(FLOAT, INT, INT, INT),
 )
 
@@ -125,7 +128,7 @@ def field_of(pool: TeamPool, rules: TeamRules) -> Field:
     np.cumsum(size, out=start[1:])
     player = np.arange(start[-1]) + np.repeat(pool.start[:-1][elder] - start[:-1], size)
     roles = pool.role_cost[player]
-    able, keen, bias = _hall(roles, start, rules)
+    words, bias, off = _hall(roles, start, rules)
     apart_start, apart = _lists(pool.forbidden, place)
     met_start, met = _lists(pool.met, place)
     return Field(
@@ -134,7 +137,7 @@ def field_of(pool: TeamPool, rules: TeamRules) -> Field:
         start,
         *(_floats(pool.mu[player]), _floats(pool.sigma[player]), _floats(pool.latency[elder]), _floats(roles)),
         _ints(np.repeat(np.arange(len(rules.places)), rules.places)),
-        *(able, keen, bias, apart_start, apart, met_start, met, rules.weights.array),
+        *(words, bias, off, apart_start, apart, met_start, met, rules.weights.array),
         *(float(rules.rating_scale), rules.teams, rules.size, rules.policy),
     )
 
@@ -159,19 +162,22 @@ def _lists(pairs: Array, place: Array) -> tuple[Array, Array]:
 
 
 def _hall(role_cost: Array, start: Array, rules: TeamRules) -> tuple[Array, Array, Array]:
-    """Words of what tickets' players are able to play and keen on, int64[n, words]; and those of nobody."""
+    """The words of tickets, int64[n, words]; those of nobody; and what it counts to seat a ticket beyond them."""
     roles, count = role_cost.shape[1], len(start) - 1
-    none = np.zeros((count, 0), np.int64)
     if roles < 2 or not count:
-        return none, none.copy(), np.empty(0, np.int64)
+        return np.zeros((count, 0), np.int64), np.empty(0, np.int64), np.zeros(count)
     capacity = np.array(rules.places) * rules.teams
     chosen = [each for few in range(1, roles) for each in combinations(range(roles), few)]
     sets = [list(each) for each in chosen if capacity[list(each)].sum() <= _BYTE][:_SETS_MAX]
     bias = _words(np.array([[_BYTE - capacity[each].sum() for each in sets]]))[0]
-    can = np.isfinite(role_cost)
-    want = role_cost <= role_cost.min(axis=1, keepdims=True)
-    able, keen = (_words(_asked(mask, sets, start)) for mask in (can, want & can))
-    return able, keen, bias
+    if not np.isfinite(role_cost).all():
+        return _words(_asked(np.isfinite(role_cost), sets, start)), bias, np.full(count, np.inf)
+    least = role_cost.min(axis=1, keepdims=True)
+    keen = role_cost <= least
+    other = np.where(keen, np.inf, role_cost).min(axis=1)
+    dearer = np.where(np.isfinite(other), other - least[:, 0], 0.0)
+    points = rules.rating_scale * rules.weights.role / max(rules.weights.spread, _LEAST_WEIGHT)
+    return _words(_asked(keen, sets, start)), bias, _floats(np.add.reduceat(dearer, start[:-1]) * points)
 
 
 def _asked(mask: Array, sets: list[list[int]], start: Array) -> Array:

@@ -4,10 +4,12 @@ Rules of a match, beside full teams: its range of ratings is within what the pol
 region is in reach of all; no two of its tickets are to be kept apart. Costs are those of `match_terms`; the roles of
 each team are given out at the least price (`role_seats`).
 
-Windows are added up in canonical order, so that whoever checks a plan comes to the very same sum.
+A range may be wider than the windows allow by `HAIR`, for sums of windows are rounded in the order of adding.
 
 A match is given by `roster`, places of the field in rising order, so its first and last tickets bound its range.
 """
+
+from typing import Final
 
 import numpy as np
 
@@ -18,24 +20,23 @@ from .match_terms import REPEAT, ROLE, cost_of, match_terms
 from .role_seats import role_seats
 from .team_field import MEAN, OLDER, Field
 
-__all__ = ["are_apart", "cost_of_match", "holds", "limit_of", "repeats_of", "team_role_cost"]
+__all__ = ["HAIR", "are_apart", "cost_of_match", "holds", "limit_of", "repeats_of", "team_role_cost"]
+
+HAIR: Final = 1e-9
 
 
 @kernel()
 def limit_of(field: Field, roster: Array) -> float:
     """The widest range of ratings that the tickets of a match allow together."""
-    elders = np.empty(len(roster), np.int64)
-    for at in range(len(roster)):
-        elders[at] = field.elder[roster[at]]
-    order = np.argsort(elders, kind="mergesort")
-    if field.policy == OLDER:
-        return field.window[roster[order[0]]]
-    total, players, least = 0.0, 0, np.inf
-    for at in order:
-        place = roster[at]
+    total, players, least, eldest = 0.0, 0, np.inf, roster[0]
+    for place in roster:
         total += field.window[place] * field.size[place]
         players += field.size[place]
         least = min(least, field.window[place])
+        if field.elder[place] < field.elder[eldest]:
+            eldest = place
+    if field.policy == OLDER:
+        return field.window[eldest]
     return total / players if field.policy == MEAN else least
 
 
@@ -54,7 +55,7 @@ def holds(field: Field, roster: Array) -> bool:
     common = -1
     for place in roster:
         common &= field.reach[place]
-    if common == 0 or not field.rate[roster[-1]] - field.rate[roster[0]] <= limit_of(field, roster):
+    if common == 0 or field.rate[roster[-1]] - field.rate[roster[0]] > limit_of(field, roster) + HAIR:
         return False
     for at in range(len(roster)):
         if field.apart_start[roster[at] + 1] > field.apart_start[roster[at]]:

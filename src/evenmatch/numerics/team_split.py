@@ -6,7 +6,8 @@ whom; spread and latency do not.
 Idea, two teams of up to `UNITS_MAX` tickets: all of them. The first ticket is in the first team, and every subset of the
 others is a mask of bits; players, ratings and squared party sizes of a mask follow from the mask without its lowest bit.
 With the players sorted once, the distance between the teams' ratings is one walk: the gap to the next player times how
-many more of one team than of the other are below. Roles are asked last, and only where the rest is cheap enough.
+many more of one team than of the other are below. Roles are asked last, by rising cost of the rest, and only as long as
+that may pay.
 Ten single players have 126 divisions, judged in a few microseconds.
 
 Idea, otherwise: tickets by size, the largest first and the strongest first among equals, each into the weakest team
@@ -88,36 +89,58 @@ def _split_by_masks(field: Field, roster: Array, team_of: Array) -> int:
                 square[bit | rest] = square[rest] + field.size[place] * field.size[place]
     doubt = doubt_of(variance / (size * size), field.scale)
     weigh_w1 = field.weights[2] * players / (size * field.scale)
-    trial = np.empty(units, np.int8)
-    best, best_mask, judged = np.inf, -1, 0
+    judged, bare, which = 0, np.empty(masks), np.empty(masks, np.int64)
+    best = np.inf
+    asks = len(field.slots) > 0 or len(field.met) > 0
     for mask in range(masks):
         if count[mask] != size:
             continue
-        judged += 1
         cost = field.weights[1] * imbalance_of(abs(2 * total[mask] - ratings) / size, doubt, players, field.scale)
         other = squares - square[mask]
         cost += field.weights[4] * premade_of(max(square[mask], other), min(square[mask], other), players, size)
-        if cost >= best:
+        if cost >= best and not asks:
             continue
         ahead, moved = 0, 0.0
         for at in range(players - 1):
             ahead += 1 if owner[at] == 0 or mask >> (owner[at] - 1) & 1 else -1
             moved += abs(ahead) * (rating[at + 1] - rating[at])
-        cost += weigh_w1 * moved
-        if cost >= best:
-            continue
-        if len(field.slots) or len(field.met):
-            _by_mask(mask, trial)
-            cost += field.weights[6] * repeats_of(field, roster, trial)
-            for team in range(2):
-                if cost < best:
-                    cost += field.weights[5] * team_role_cost(field, roster, trial, team)
-        if cost < best:
-            best, best_mask = cost, mask
-    if best_mask < 0:
+        bare[judged], which[judged] = cost + weigh_w1 * moved, mask
+        best = min(best, bare[judged])
+        judged += 1
+    if judged == 0:
         return 0
-    _by_mask(best_mask, team_of)
+    if asks:
+        return _with_roles(field, roster, bare[:judged], which[:judged], team_of)
+    _by_mask(which[np.argmin(bare[:judged])], team_of)
     return judged
+
+
+@kernel()
+def _with_roles(field: Field, roster: Array, bare: Array, which: Array, team_of: Array) -> int:
+    """Write the best division, asking for roles and repeats by rising cost of the rest; how many were judged, 0 = none.
+
+    Whoever plays the role that is cheapest for it costs that much in any division, so the search ends where the rest
+    and this cost more than the best.
+    """
+    least = 0.0
+    if len(field.slots):
+        for place in roster:
+            for player in range(field.start[place], field.start[place + 1]):
+                least += field.weights[5] * field.role_cost[player].min()
+    trial, best, judged = np.empty(len(roster), np.int8), np.inf, 0
+    for at in np.argsort(bare, kind="mergesort"):
+        if bare[at] + least >= best:
+            break
+        judged += 1
+        _by_mask(which[at], trial)
+        cost = bare[at] + field.weights[6] * repeats_of(field, roster, trial)
+        for team in range(2):
+            if cost < best:
+                cost += field.weights[5] * team_role_cost(field, roster, trial, team)
+        if cost < best:
+            best = cost
+            team_of[:] = trial
+    return judged if best < np.inf else 0
 
 
 @kernel()

@@ -16,7 +16,8 @@ one is the match: unfinished ones only get dearer.
     1415 ·                   {1} {11} {12} {112} full: spread 10*1 + 10*0 + 5*1, and nobody passed over
 
 Along with its cost a group carries what the rules need: the sum of its windows (or its eldest, or the least), the
-regions that all of it reach, and Hall's counts of roles. A group that breaks a rule is not made. Only the cheapest group
+regions that all of it reach, and Hall's counts of roles; a ticket whose roles are over-asked counts `off` more, or is not
+taken. A group that breaks a rule is not made. Only the cheapest group
 of a composition is kept, so a dearer one with wider windows may be lost: where an anchor finds nothing, it tries again
 with the rule of windows asked of full matches only.
 
@@ -32,9 +33,9 @@ import numpy as np
 
 from evenmatch.domain.arrays import Array
 
-from .compiled import BOOL, FLOAT, FLOATS, INT, INT32S2, INTS, INTS2, OUT_INT32S2, kernel
+from .compiled import BOOL, FLOAT, FLOATS, INT, INT32S2, INTS, OUT_INT32S2, kernel
 from .team_field import BOTH, FIELD, MEAN, Field
-from .team_judge import are_apart, holds
+from .team_judge import HAIR, are_apart, holds
 from .team_split import split
 
 __all__ = ["FROM_BELOW", "FROM_ABOVE", "INWARDS", "Desk", "Way", "new_desk", "sweep", "swept"]
@@ -74,12 +75,14 @@ class Way(NamedTuple):
     """Regions as bits: matches are made for these; -1 = all."""
     check: bool
     """Ask of every match whether it can be divided into teams."""
+    reserve: int
+    """Stop while so many players are left."""
 
 
 @kernel()
 def new_desk(field: Field, codes: int, ahead: int) -> Desk:
     """Room for so many codes and tickets looked at."""
-    words, seats = field.able.shape[1], field.teams * field.team_size
+    words, seats = field.words.shape[1], field.teams * field.team_size
     return Desk(
         np.empty(codes),
         np.empty(codes, np.int64),
@@ -117,7 +120,7 @@ def _usual_gap(field: Field, listed: Array, chain: Array, anchor: int, seats: in
 
 @kernel()
 def _within(policy: int, range_: float, acc: float, players: int) -> bool:
-    return range_ * players <= acc if policy == MEAN else range_ <= acc
+    return range_ <= (acc / players if policy == MEAN else acc) + HAIR
 
 
 @kernel()
@@ -125,7 +128,6 @@ def _seek(
     field: Field,
     players: Array,
     step: Array,
-    words: Array,
     desk: Desk,
     listed: Array,
     chain: Array,
@@ -143,8 +145,10 @@ def _seek(
     begin = step[0, field.size[first]]
     if begin < 0:
         return 0, 1
-    count_words = words.shape[1]
-    cost[begin], desk.node[begin] = price[field.size[first]], 0
+    count_words, words = field.words.shape[1], field.words
+    usual = _usual_gap(field, listed, chain, anchor, seats)
+    gap_usual, dear = way.skip * usual, 2.0 * usual * seats * seats
+    cost[begin], desk.node[begin] = price[field.size[first]] * dear, 0
     desk.acc[begin] = field.window[first] * (field.size[first] if policy == MEAN else 1)
     desk.eldest[begin], desk.common[begin] = field.elder[first], field.reach[first] & way.region
     desk.place[0], desk.back[0] = first, -1
@@ -154,7 +158,6 @@ def _seek(
     best, best_node = np.inf, -1
     if players[begin] == seats:
         best, best_node = cost[begin], 0
-    gap_usual = way.skip * _usual_gap(field, listed, chain, anchor, seats)
     at, before = chain[anchor], field.rate[first]
     for _ in range(way.ahead - 1):
         if at < 0 or best_node == 0:
@@ -187,7 +190,7 @@ def _seek(
                 least = min(least, cost[code])
             if after < 0:
                 continue
-            taken = own + price[size]
+            taken = own + price[size] * dear
             full = fuller == seats
             if taken >= (best if full else min(best, cost[after])):
                 continue
@@ -204,7 +207,12 @@ def _seek(
             over = 0
             for word in range(count_words):
                 over |= hall[code, word] + words[place, word]
-            if over & _OVER or not (loner or not _path_apart(field, desk, desk.node[code], place)):
+            beyond = over & _OVER != 0
+            if beyond:
+                taken += field.off[place]
+                if taken >= (best if full else min(best, cost[after])):
+                    continue
+            if not loner and _path_apart(field, desk, desk.node[code], place):
                 continue
             desk.place[nodes], desk.back[nodes] = place, desk.node[code]
             if full:
@@ -213,7 +221,7 @@ def _seek(
                 cost[after], desk.node[after], desk.acc[after] = taken, nodes, acc
                 desk.eldest[after], desk.common[after] = eldest, common
                 for word in range(count_words):
-                    hall[after, word] = hall[code, word] + words[place, word]
+                    hall[after, word] = hall[code, word] + (0 if beyond else words[place, word])
                 top = max(top, after)
                 least = min(least, taken)
             nodes += 1
@@ -236,7 +244,6 @@ def _match_of(
     field: Field,
     players: Array,
     step: Array,
-    words: Array,
     desk: Desk,
     listed: Array,
     chain: Array,
@@ -248,10 +255,12 @@ def _match_of(
     """The tickets of an anchor's match, written to the desk, 0 = none; labels extended."""
     work = 0
     for strict in (True, False):
+        if not strict and field.policy == BOTH:
+            break
         bars = 0
         while bars < _TRIES:
             units, labels = _seek(
-                *(field, players, step, words, desk, listed, chain, anchor, price, way, widest, strict, bars),
+                *(field, players, step, desk, listed, chain, anchor, price, way, widest, strict, bars),
             )
             work += labels
             if units == 0:
@@ -274,7 +283,6 @@ def sweep(
     field: Field,
     players: Array,
     step: Array,
-    words: Array,
     desk: Desk,
     listed: Array,
     price: Array,
@@ -284,7 +292,7 @@ def sweep(
 ) -> tuple[int, int]:
     """Write matches of these tickets (places, rising) from row `made` on, -1 = empty; how many there are then; labels.
 
-    `players` and `step` are those of `Codes`; `words` the roles that count, `able` or `keen` of the field.
+    `players` and `step` are those of `Codes`.
     """
     count, seats, work = len(listed), field.teams * field.team_size, 0
     if count == 0:
@@ -296,12 +304,12 @@ def sweep(
         left += field.size[listed[at]]
         widest = max(widest, field.window[listed[at]])
     middle = field.rate[listed[count // 2]]
-    while left >= seats:
+    while left >= seats + way.reserve:
         below = way.mode == FROM_BELOW or (
             way.mode == INWARDS and middle - field.rate[listed[low]] >= field.rate[listed[high]] - middle
         )
         anchor, chain = (low, onward) if below else (high, backward)
-        units, labels = _match_of(field, players, step, words, desk, listed, chain, anchor, price, way, widest)
+        units, labels = _match_of(field, players, step, desk, listed, chain, anchor, price, way, widest)
         work += labels
         if units:
             rosters[made, :units] = desk.roster[:units]
@@ -329,12 +337,11 @@ def sweep(
     return made, work
 
 
-@kernel(FIELD, INTS, INT32S2, INTS2, INTS, FLOATS, INT, FLOAT, INT, INT, BOOL, OUT_INT32S2, INT)
+@kernel(FIELD, INTS, INT32S2, INTS, FLOATS, INT, FLOAT, INT, INT, BOOL, INT, OUT_INT32S2, INT)
 def swept(
     field: Field,
     players: Array,
     step: Array,
-    words: Array,
     listed: Array,
     price: Array,
     mode: int,
@@ -342,10 +349,11 @@ def swept(
     ahead: int,
     region: int,
     check: bool,
+    reserve: int,
     rosters: Array,
     made: int,
 ) -> tuple[int, int]:
     """`sweep`, for callers that are not compiled."""
     desk = new_desk(field, len(players), ahead)
-    way = Way(mode, skip, ahead, region, check)
-    return sweep(field, players, step, words, desk, listed, price, way, rosters, made)
+    way = Way(mode, skip, ahead, region, check, reserve)
+    return sweep(field, players, step, desk, listed, price, way, rosters, made)

@@ -1,0 +1,268 @@
+"""A plan of teams for any number of tickets, with bounds on how much better any other could be.
+
+Problem. Tickets (parties) into matches of T teams of S: parties whole, windows, regions, roles and those to be kept apart
+as `team_judge` has it. Seat the most value, less cost; say how many could be seated at the most, and what so many seats
+cost at the least.
+
+Idea. Up to `TICKETS_MAX` tickets: everything is tried (`team_exact`). Otherwise:
+  1. bounds (`team_bounds`), which also say who can play at all and which party sizes are scarce;
+  2. several sweeps (`team_sweep`): region by region, the least populated first, each ticket at first only where it is
+     nearest, and not to the last ticket; then all who are left, wherever they can play; then all regions at once. From below,
+     from above, and from both ends inwards. The most valuable draft is kept;
+  3. its matches are divided into teams (`team_split`), and it is made better while the budget lasts (`team_search`).
+A plan that is given as a start competes with the drafts, as far as its matches keep the rules.
+
+Anytime: a budget that is used up ends the search with the best plan so far; the first sweep and its division are always
+made. All choices are settled by value, cost and place: the same pool and rules give the same plan.
+
+Complexity. O(n log n) for sorting, and a sweep's labels: a few dozen a ticket, hardly more in a large pool than in a
+small one. Memory: some 40 bytes a seat beside the columns.
+"""
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from evenmatch.domain.arrays import Array
+
+from .team_bounds import SeatsBound, cost_bound, seats_bound, size_prices
+from .team_codes import Codes, codes_of
+from .team_exact import TICKETS_MAX, exact_teams
+from .team_field import Field, TeamPool, TeamRules, field_of
+from .team_search import divide, improve, rough_worth
+from .team_sweep import FROM_ABOVE, FROM_BELOW, INWARDS, swept
+
+__all__ = ["TeamPlan", "TeamPool", "TeamRules", "searched_plan", "team_plan"]
+
+_AHEAD_LEAST: Final = 160
+_WAYS: Final = ((INWARDS, 2.0), (FROM_BELOW, 2.0), (FROM_ABOVE, 2.0), (INWARDS, 0.5))
+"""In which order sweeps are tried: from where, and what it counts to pass a player over."""
+
+
+class TeamPlan(NamedTuple):
+    """Matches over the tickets of a pool, by their canonical places."""
+
+    rosters: Array
+    """int32[k, width], -1 = empty."""
+    team_of: Array
+    """int8, same shape."""
+    cost: Array
+    """float64[k]."""
+    seats_bound: int
+    """Players that any plan can seat, at the most."""
+    cost_bound: float
+    """What any plan that seats as many costs, at the least."""
+    steps: tuple[dict[str, Any], ...] = ()
+    """What was done, for the trace."""
+
+
+class _Draft(NamedTuple):
+    """Matches as rows of places of a field, not divided yet."""
+
+    rosters: Array
+    made: int
+    worth: float
+    work: int
+
+
+def team_plan(pool: TeamPool, rules: TeamRules, start: Array | None = None) -> TeamPlan:
+    """The best plan that the budget allows.
+
+    `start`, int[k, width]: matches to begin from, tickets by canonical place, -1 = empty; they are divided anew.
+    """
+    if len(pool.size) <= TICKETS_MAX:
+        return _exact(field_of(pool, rules))
+    return searched_plan(pool, rules, start)
+
+
+def searched_plan(pool: TeamPool, rules: TeamRules, start: Array | None = None) -> TeamPlan:
+    """The plan that the search finds, however few tickets there are."""
+    field = field_of(pool, rules)
+    bound = seats_bound(field)
+    seats = rules.teams * rules.size
+    if not bound.seats:
+        return _plan(field, np.empty((0, seats), np.int32), np.empty((0, seats), np.int8), np.empty(0), bound, ())
+    codes = codes_of(rules.teams, rules.size, np.unique(field.size[bound.usable]).tolist())
+    price = _prices(field, bound.usable)
+    draft, steps = _best_draft(field, codes, price, bound.usable, rules.work)
+    plan = _divided(field, draft, steps)
+    if start is not None and len(start):
+        given = _divided(field, _from_start(field, start), steps)
+        plan = given if given.worth > plan.worth else plan
+    return _bettered(field, codes, price, plan, bound, rules.work - sum(step["work"] for step in steps), steps)
+
+
+def _exact(field: Field) -> TeamPlan:
+    """The plan of a few tickets."""
+    count = len(field.size)
+    rosters, team_of = np.full((count, count), -1, np.int32), np.full((count, count), -1, np.int8)
+    cost, least = np.zeros(count), np.full(count + 1, np.inf)
+    made = exact_teams(field, rosters, team_of, cost, least) if count else 0
+    most = int(np.flatnonzero(np.isfinite(least)).max()) if count else 0
+    steps = ({"step": "exact", "tickets": count, "matches": made},)
+    bound = SeatsBound(most * field.teams * field.team_size, np.ones(count, bool))
+    found = _plan(field, rosters[:made], team_of[:made], cost[:made], bound, steps)
+    return found._replace(cost_bound=float(least[made]) if count else 0.0)
+
+
+def _prices(field: Field, usable: Array) -> Array:
+    """float64[size + 1]: what taking a party of a size costs beyond its players' share, in matches of usual gaps."""
+    sizes, counts = np.unique(field.size[usable], return_counts=True)
+    prices, _ = size_prices(field.team_size, sizes, counts)
+    price = np.zeros(field.team_size + 1)
+    if len(prices) and prices.any():
+        price[sizes] = prices - sizes / field.team_size
+    return price
+
+
+def _best_draft(
+    field: Field, codes: Codes, price: Array, usable: Array, work: int
+) -> tuple[_Draft, list[dict[str, Any]]]:
+    """The most valuable of several sweeps, as far as value, spread and latency tell."""
+    steps: list[dict[str, Any]] = []
+    best, spent = _Draft(np.empty((0, 1), np.int32), 0, -np.inf, 0), 0
+    by_region = len(_homes(field)) > 1
+    for apart in (True, False) if by_region else (False,):
+        for mode, skip in _WAYS:
+            if spent and spent > work // 4:
+                break
+            draft = _swept_draft(field, codes, price, usable, mode, skip, apart)
+            spent += draft.work
+            told = {"regions_apart": apart, "from": ("below", "above", "outside")[mode], "skip": skip}
+            steps.append({"step": "sweep", **told, "matches": draft.made, "worth": draft.worth, "work": draft.work})
+            if draft.worth > best.worth:
+                best = draft
+    return best, steps
+
+
+def _homes(field: Field) -> list[tuple[int, Array]]:
+    """Regions as bits, and bool[n]: the tickets that are nearest to each; the least populated first."""
+    regions = field.latency.shape[1]
+    named = field.reach[field.reach != -1]
+    if len(named):
+        regions = max(regions, int(np.bitwise_or.reduce(named)).bit_length())
+    if regions < 2:
+        return [(-1, np.ones(len(field.size), bool))]
+    open_to = (field.reach[:, None] >> np.arange(regions) & 1).astype(bool)
+    distance = np.zeros((len(field.size), regions))
+    distance[:, : field.latency.shape[1]] = field.latency
+    distance[:, field.latency.shape[1] :] = np.inf if field.latency.shape[1] else 0.0
+    distance[~open_to] = np.inf
+    population = (field.size[:, None] * open_to).sum(axis=0)
+    home = np.lexsort((np.broadcast_to(-population, distance.shape), distance), axis=1)[:, 0]
+    lived_in = np.bincount(home, weights=field.size, minlength=regions)
+    return [(1 << int(region), home == region) for region in np.argsort(lived_in, kind="stable") if population[region]]
+
+
+def _swept_draft(
+    field: Field, codes: Codes, price: Array, usable: Array, mode: int, skip: float, apart: bool
+) -> _Draft:
+    """One draft: home regions first if `apart`, then all who are left."""
+    seats = field.teams * field.team_size
+    rosters = np.empty((int(field.size[usable].sum()) // seats, seats), np.int32)
+    free, made, work = usable.copy(), 0, 0
+    ahead = max(_AHEAD_LEAST, 4 * seats)
+    check = not codes.exact or not np.isfinite(field.off).all()
+    everybody = np.ones(len(free), bool)
+    rounds = [(region, home, 2 * seats) for region, home in (_homes(field) if apart else [])]
+    rounds += [(region, (field.reach & region) != 0, seats // 2) for region, _, _ in rounds]
+    rounds.append((-1, everybody, 0))
+    for region, inside, reserve in rounds:
+        listed = np.flatnonzero(free & inside)
+        before = made
+        made, labels = swept(
+            *(field, codes.players, codes.step, listed, price, mode, skip, ahead, region, check, reserve),
+            *(rosters, made),
+        )
+        work += labels
+        taken = rosters[before:made]
+        free[taken[taken >= 0]] = False
+    return _Draft(rosters, made, rough_worth(field, rosters, made), work)
+
+
+def _from_start(field: Field, start: Array) -> _Draft:
+    """The draft of matches that are given; of two that share a ticket the first."""
+    seats = field.teams * field.team_size
+    place = np.empty(len(field.size), np.int64)
+    place[field.elder] = np.arange(len(place))
+    rosters, free, made = np.full((len(start), seats), -1, np.int32), np.ones(len(place), bool), 0
+    for match in start.tolist():
+        places = np.unique(place[[one for one in match if one >= 0]])
+        if field.size[places].sum() == seats and free[places].all():
+            rosters[made, : len(places)], free[places] = places, False
+            made += 1
+    return _Draft(rosters, made, 0.0, 0)
+
+
+class _Divided(NamedTuple):
+    """A draft divided into teams, as `team_search` works on it."""
+
+    rosters: Array
+    team_of: Array
+    units: Array
+    cost: Array
+    match_of: Array
+    made: int
+    worth: float
+
+
+def _divided(field: Field, draft: _Draft, steps: list[dict[str, Any]]) -> _Divided:
+    """A draft with teams; matches that break a rule are none."""
+    rows, seats = int(field.size.sum()) // (field.teams * field.team_size), field.teams * field.team_size
+    rosters = np.full((rows, seats), -1, np.int32)
+    rosters[: draft.made] = draft.rosters[: draft.made]
+    team_of, units, cost = np.full(rosters.shape, -1, np.int8), np.zeros(rows, np.int64), np.zeros(rows)
+    match_of = np.full(len(field.size), -1)
+    work = divide(field, rosters, team_of, units, cost, match_of, 0, draft.made)
+    worth = float(field.value[match_of >= 0].sum() - cost.sum())
+    steps.append({"step": "divide", "matches": int((units > 0).sum()), "worth": worth, "work": work})
+    return _Divided(rosters, team_of, units, cost, match_of, draft.made, worth)
+
+
+def _bettered(
+    field: Field,
+    codes: Codes,
+    price: Array,
+    plan: _Divided,
+    bound: SeatsBound,
+    work: int,
+    steps: list[dict[str, Any]],
+) -> TeamPlan:
+    """The plan made better, and without matches that cost more than they seat."""
+    account = np.zeros(8, np.int64)
+    if work > 0:
+        improve(field, codes.players, codes.step, price, *plan[:5], plan.made, work, account)
+        for at, move in enumerate(("bench", "regroup for seats", "exchange", "regroup for cost")):
+            steps.append({"step": move, "moves": int(account[2 * at]), "work": int(account[2 * at + 1])})
+    value = np.where(plan.rosters >= 0, field.value[plan.rosters], 0.0).sum(axis=1)
+    kept = (plan.units > 0) & (value >= plan.cost)
+    return _plan(field, plan.rosters[kept], plan.team_of[kept], plan.cost[kept], bound, tuple(steps))
+
+
+def _plan(
+    field: Field, rosters: Array, team_of: Array, cost: Array, bound: SeatsBound, steps: tuple[dict[str, Any], ...]
+) -> TeamPlan:
+    """A plan by canonical places, its matches in the order of their eldest tickets; a team is named by its eldest."""
+    filled = rosters >= 0
+    width = int(filled.sum(axis=1).max()) if len(rosters) else 0
+    many = np.iinfo(np.int32).max
+    elders = np.where(filled, field.elder[rosters], many)[:, :width]
+    order = np.argsort(elders, axis=1, kind="stable")
+    elders, teams = np.take_along_axis(elders, order, 1), np.take_along_axis(team_of[:, :width], order, 1)
+    rows = np.argsort(elders[:, 0], kind="stable") if width else np.arange(len(rosters))
+    elders, teams, cost = elders[rows], teams[rows], cost[rows]
+    seated = elders < many
+    firsts = np.full((len(teams), field.teams), width)
+    for place in range(width - 1, -1, -1):
+        inside = seated[:, place]
+        firsts[np.flatnonzero(inside), teams[inside, place]] = place
+    name = np.argsort(np.argsort(firsts, axis=1, kind="stable"), axis=1, kind="stable")
+    named = np.take_along_axis(name, np.maximum(teams, 0).astype(np.int64), 1) if width else teams
+    return TeamPlan(
+        np.where(seated, elders, -1).astype(np.int32),
+        np.where(seated, named, -1).astype(np.int8),
+        cost,
+        bound.seats,
+        cost_bound(field, len(rosters), bound.usable),
+        steps,
+    )
