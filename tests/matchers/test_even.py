@@ -115,6 +115,59 @@ def test_a_party_of_two_is_a_lobby_of_two() -> None:
     assert check_plan(found, snapshot_of(Format(1, 2), [[1500, 1900], [1500], [1510], [1520, 1500], [1490]])) is None
 
 
+ROLES = {"tank": 1, "healer": 1}
+
+
+def wanting(*roles: tuple[str, ...]) -> Snapshot:
+    """A crowd of single players in 2x2 that want these roles."""
+    made = snapshot_of(Format(2, 2), [[1500.0]] * len(roles))
+    return msgspec.structs.replace(made, traits={"roles": roles})
+
+
+def test_roles_are_given_out_and_a_missing_one_is_paid_for_or_keeps_all_waiting() -> None:
+    good = Even(roles=ROLES).plan(wanting(("tank",), ("tank",), ("healer",), ("healer",)))
+    assert good.match_details[0]["terms"]["role"] == 0
+    assert {tuple(sorted(team)) for team in good.matches[0].teams} <= {(0, 2), (0, 3), (1, 2), (1, 3)}
+    missing = wanting(("tank",), ("tank",), ("tank", "healer"), ("tank",))
+    paid = Even(roles=ROLES, off_role=1).plan(missing)
+    assert paid.match_details[0]["terms"]["role"] == 1.5
+    never = Even(roles=ROLES, off_role="never").plan(missing)
+    assert len(never.rosters) == 0
+    assert never.details["seats_bound"] in (0, 4)
+    anybody = Even(roles=ROLES, off_role="never").plan(wanting((), (), (), ("jungler",)))
+    assert anybody.match_details[0]["terms"]["role"] == 0
+
+
+@pytest.mark.parametrize("form", [Format(2, 2), Format(3, 2), Format(1, 4), Format(8, 1)], ids=str)
+def test_teams_are_never_behind_the_cheap_plans(form: Format) -> None:
+    for seed in range(3):
+        dice = np.random.default_rng(seed)
+        size = dice.choice(np.arange(1, min(form.size, 3) + 1), 60)
+        crowd = snapshot_of(form, [list(dice.normal(1500, 100, many)) for many in size], waited_ms=[0] * 60)
+        matcher = Even(window_density=1)
+        ours = matcher.plan(crowd)
+        theirs = build("first_come", {}).plan(crowd)
+        legal, cost = matcher.weigh(crowd, theirs)
+        assert len(ours.rosters) >= int(legal.sum())
+        if len(ours.rosters) == int(legal.sum()):
+            assert ours.cost.sum() <= cost[legal].sum()
+        assert ours.details["seats"] <= ours.details["seats_bound"]
+        assert ours.details["cost"] >= ours.details["cost_bound"]
+        assert check_plan(ours, crowd) is None
+
+
+def test_a_plan_that_breaks_a_rule_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    from evenmatch.matchers import even
+
+    def reckless(pool: Any, **_: Any) -> Any:
+        return real(pool._replace(window=np.full(len(pool.rows), np.inf)), **_)
+
+    real = even.solve_pairs
+    monkeypatch.setattr(even, "solve_pairs", reckless)
+    with pytest.raises(MatcherError, match="its plan is refused: match 0 breaks the rule 'window'"):
+        Even().plan(duel([1500, 1900]))
+
+
 SIDES = ("attack", "defence")
 
 
