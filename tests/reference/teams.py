@@ -74,7 +74,10 @@ def cost(pool: TeamPool, rules: TeamRules, teams: list[tuple[int, ...]]) -> floa
         return range(int(pool.start[ticket]), int(pool.start[ticket + 1]))
 
     tickets = [
-        [([(float(pool.mu[p]), float(pool.sigma[p])) for p in players(one)], pool.latency[one].tolist()) for one in team]
+        [
+            ([(float(pool.mu[p]), float(pool.sigma[p])) for p in players(one)], pool.latency[one].tolist())
+            for one in team
+        ]
         for team in teams
     ]
     side = {one: at for at, team in enumerate(teams) for one in team}

@@ -1,28 +1,31 @@
 """How many can be seated at the most, and what so many seats cost at the least: bounds that hold for every plan.
 
 Seats. Each step only loosens the rules, so what remains possible is never less than what is possible.
-  1. Room. A match that holds a ticket spans no more than the ticket's room: its window (policy both), the widest of those
-     who wait at least as long (older), or the mean of its own and of the widest windows for the other seats (mean). A ticket without a match's worth of
-     players that share a region with it, within its room on either side, is in no match; without it others may be in
-     none, and so on to a fixpoint.
+  1. Room. A match that holds a ticket spans no more than the ticket's room: its window (policy both), the widest of
+     those who wait at least as long (older), or the mean of its own and of the widest windows for the other seats
+     (mean). A ticket without a match's worth of players that share a region with it, within its room on either side, is
+     in no match; without it others may be in none, and so on to a fixpoint.
   2. Islands. Where nobody's room reaches across a gap in the ratings, no match does. Regions that no ticket joins are
      islands too. What follows is asked of each island, and the answers are added up.
-  3. The line. Players on a line, none of whom is bound to a party: the lowest is in a match with the next N - 1, if they
-     are within its deadline, and otherwise in none. With deadlines (rating + room, never lower than for those below)
-     that rise along the line this greedy choice is best: trading any other member for the next one keeps every group
-     within its deadline.
+  3. The line. Players on a line, none of whom is bound to a party: the lowest is in a match with the next N - 1, if
+     they are within its deadline, and otherwise in none. With deadlines (rating + room, never lower than for those
+     below) that rise along the line this greedy choice is best: trading any other member for the next one keeps every
+     group within its deadline.
   4. Sizes. Teams filled by whole parties, whatever their ratings: a linear programme over the patterns of a team. Its
      dual prices bound the teams from above, and are made feasible before they are believed.
-  5. Roles. A set of roles has so many places in a match, and is played only by those who can play one of it.
-  6. Regions. Who can play in one region only is seated there by whole matches; those who can choose fill what is missing,
-     cheapest first.
+  5. Roles. A set of roles has so many places in a match, and is played only by those who can play one of it. A party
+     with more players for a set of roles than a team has places for it is in no match, and was left out in the first
+     step.
+  6. Regions. Who can play in one region only is seated there by whole matches; those who can choose fill what is
+     missing, cheapest first.
 
 Cost, for k matches. Of all terms only the spread is bounded by more than what players bring. Without parties, windows
-and balance, groups of consecutive players are best for a spread that is a sum of distances to the median: a player passed
-over inside a group could take the place of one of its ends. Which k groups is a small dynamic programme; a reward for
-each group, found by bisection, takes the place of counting them (a Lagrangian bound: right for any reward, best for the
-one that makes k groups). And no player is nearer to the match's median, all together, than a party's players are to their
-own: the greater of both counts. Latency and roles: every player at the least that it brings, the k * N least of them.
+and balance, groups of consecutive players are best for a spread that is a sum of distances to the median: a player
+passed over inside a group could take the place of one of its ends. Which k groups is a small dynamic programme; a
+reward for each group, found by bisection, takes the place of counting them (a Lagrangian bound: right for any reward,
+best for the one that makes k groups). And no player is nearer to the match's median, all together, than a party's
+players are to their own: the greater of both counts. Latency and roles: every player at the least that it brings, the k
+* N least of them.
 
 Complexity. O(n log n), and some forty passes for the reward.
 """
@@ -166,10 +169,30 @@ def _regions(field: Field, alive: Array) -> list[int]:
     return [1 << bit for bit in range(63) if joined >> bit & 1]
 
 
+def _role_sets(roles: int) -> list[list[int]]:
+    """Sets of roles that are worth asking about."""
+    few = range(1, roles + 1) if roles <= _ROLES_MAX else (1, roles)
+    return [list(each) for count in few for each in combinations(range(roles), count)]
+
+
+def _castable(field: Field) -> Array:
+    """bool[n]: tickets whose players can be given different places of one team, as far as Hall's counts tell."""
+    castable = np.ones(len(field.size), bool)
+    can = np.isfinite(field.role_cost)
+    if not len(field.slots) or can.all():
+        return castable
+    places = np.bincount(field.slots, minlength=can.shape[1])
+    for few in [[], *_role_sets(can.shape[1])]:
+        others = [role for role in range(can.shape[1]) if role not in few]
+        asking = np.add.reduceat((~can[:, others].any(axis=1)).astype(np.int64), field.start[:-1])
+        castable &= asking <= places[few].sum()
+    return castable
+
+
 def _usable(field: Field) -> Array:
     """bool[n]: step 1."""
     seats = field.teams * field.team_size
-    alive = (field.size <= field.team_size) & (field.reach != 0)
+    alive: Array = (field.size <= field.team_size) & (field.reach != 0) & _castable(field)
     while True:
         room = _rooms(field, alive) * (1 + _TINY)
         first, last = (
@@ -231,10 +254,7 @@ def _by_roles(field: Field, rows: Array) -> int:
     inside = np.zeros(len(field.size), bool)
     inside[rows] = True
     can = np.isfinite(field.role_cost[np.repeat(inside, field.size)])
-    sets = [[role] for role in range(roles)]
-    if roles <= _ROLES_MAX:
-        sets = [list(each) for few in range(1, roles + 1) for each in combinations(range(roles), few)]
-    return min(int(can[:, each].any(axis=1).sum()) // int(places[each].sum()) for each in sets)
+    return min(int(can[:, each].any(axis=1).sum()) // int(places[each].sum()) for each in _role_sets(roles))
 
 
 def seats_bound(field: Field) -> SeatsBound:
@@ -323,5 +343,5 @@ def cost_bound(field: Field, matches: int, usable: Array) -> float:
     if field.role_cost.shape[1]:
         brought += field.weights[5] * field.role_cost.min(axis=1)
     least = np.sort(brought[playing])[: matches * seats].sum()
-    total = field.weights[0] * spread + float(least)
+    total = float(field.weights[0]) * spread + float(least)
     return max(0.0, total * (1 - _TINY) - matches / UNITS)
