@@ -9,7 +9,7 @@ match must be worth its cost now, or it waits (`even_pool`).
 
     pool     tickets in canonical order, windows, who is due                          (even_pool)
     solve    one against one, sides, lobbies of two: exact, with a proof              (even_pairs)
-             other formats: teams                                                     (even_teams)
+             other formats: teams, by search, with bounds                             (even_teams)
     check    every match once more against every rule, whoever made it                (numerics/even_check)
     account  terms, bounds and gaps, in numbers and in words                          (even_account)
 
@@ -57,11 +57,12 @@ from evenmatch.matchers.even_parameters import (
     judge_weights,
 )
 from evenmatch.matchers.even_pool import Pool, pool_of, seat_worth
-from evenmatch.matchers.even_teams import solve_teams
+from evenmatch.matchers.even_teams import seat_values, solve_teams
 from evenmatch.matchers.parameters import number, whole_number
 from evenmatch.numerics.even_check import breaches, first_of
 from evenmatch.numerics.match_terms import plan_costs, plan_terms
 from evenmatch.numerics.role_seats import plan_role_costs
+from evenmatch.numerics.team_plan import TeamRules
 
 __all__ = ["Even"]
 
@@ -188,7 +189,9 @@ class Even:
         steps: tuple[dict[str, Any], ...] = ()
         if trace:
             members = [ticket[match[match >= 0]].tolist() for match in rosters]
-            steps = trace_of(details, len(pool.rows), pool.window, members, cost, terms, self.weights.array)
+            steps = trace_of(
+                details, solved.steps, len(pool.rows), pool.window, members, cost, terms, self.weights.array
+            )
         width = int((rosters >= 0).sum(axis=1).max()) if len(rosters) else 0
         rosters, team_of = rosters[:, :width], team_of[:, :width]
         return Plan(
@@ -254,8 +257,8 @@ class Even:
         return ~np.any(list(self._breaches(pool, form, rosters, team_of, cost).values()), axis=0), cost
 
     def _solve(self, pool: Pool, form: Format) -> Solved:
-        if form.seats == 2:
-            worth = seat_worth(pool, self._hold, self.weights, self.rating_scale) if self.hold else None
+        worth = seat_worth(pool, self._hold, self.weights, self.rating_scale) if self.hold else None
+        if form.seats == 2 and not self.roles:
             return solve_pairs(
                 pool,
                 weights=self.weights,
@@ -265,7 +268,17 @@ class Even:
                 worth=worth,
             )
 
-        return solve_teams(pool, form, partial(self._judged, pool, form))
+        rules = TeamRules(
+            teams=form.teams,
+            size=form.size,
+            policy=self.rule.policy,
+            weights=self.weights,
+            rating_scale=float(self.rating_scale),
+            places=tuple(self.roles.values()),
+            work=self.work,
+        )
+        value = seat_values(pool, self.wait_value, worth)
+        return solve_teams(pool, rules, value, partial(self._judged, pool, form), hold=self.hold)
 
     def _terms(self, pool: Pool, form: Format, rosters: Array, team_of: Array) -> tuple[Array, Array | None]:
         """The terms of each match; and, with several teams, the gap between the means of strongest and weakest."""

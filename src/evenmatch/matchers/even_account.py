@@ -77,6 +77,7 @@ def match_details(terms: Array, gap: Array | None, sides: dict[str, Array] | Non
 
 def trace_of(
     details: dict[str, Any],
+    taken: tuple[dict[str, Any], ...],
     waiting: int,
     windows: Array,
     tickets: list[list[int]],
@@ -84,7 +85,8 @@ def trace_of(
     terms: Array,
     weights: Array,
 ) -> tuple[dict[str, Any], ...]:
-    """The account of a wave: who could be seated and how wide their windows are, what was solved, and every match."""
+    """The account of a wave: who could be seated and how wide their windows are, what the solver did,
+    and every match."""
     finite = windows[np.isfinite(windows)]
     narrow, wide = (float(finite.min()), float(finite.max())) if len(finite) else (None, None)
     free = len(windows) - len(finite)
@@ -102,6 +104,7 @@ def trace_of(
             "free": free,
             "words": looked,
         },
+        *taken,
         {"step": "solve", **details},
     ]
     for match, (members, price, row) in enumerate(zip(tickets, cost.tolist(), terms, strict=True)):

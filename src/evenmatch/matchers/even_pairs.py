@@ -44,6 +44,8 @@ class Solved(NamedTuple):
     """No plan that seats as many, and as high levels, costs so much less; None = nothing is proven of that."""
     account: dict[str, Any]
     """What the solver has to say of its work."""
+    steps: tuple[dict[str, Any], ...] = ()
+    """Its steps, for the trace."""
 
 
 def solve_pairs(
