@@ -1,14 +1,14 @@
 """How many can be seated at the most, and what so many seats cost at the least: bounds that hold for every plan.
 
 Seats. Each step only loosens the rules, so what remains possible is never less than what is possible.
-  1. Room. A match that holds a ticket spans no more than the ticket's room: its window (policy both), the widest of
+  1. Span. A match that holds a ticket spans no more than the ticket's span: its window (policy both), the widest of
      those who wait at least as long (older), or the mean of its own and of the widest windows for the other seats
-     (mean). A ticket without a match's worth of players that share a region with it, within its room on either side, is
+     (mean). A ticket without a match's worth of players that share a region with it, within its span on either side, is
      in no match; without it others may be in none, and so on to a fixpoint.
-  2. Islands. Where nobody's room reaches across a gap in the ratings, no match does. Regions that no ticket joins are
+  2. Islands. Where nobody's span reaches across a gap in the ratings, no match does. Regions that no ticket joins are
      islands too. What follows is asked of each island, and the answers are added up.
   3. The line. Players on a line, none of whom is bound to a party: the lowest is in a match with the next N - 1, if
-     they are within its deadline, and otherwise in none. With deadlines (rating + room, never lower than for those
+     they are within its deadline, and otherwise in none. With deadlines (rating + span, never lower than for those
      below) that rise along the line this greedy choice is best: trading any other member for the next one keeps every
      group within its deadline.
   4. Sizes. Teams filled by whole parties, whatever their ratings: a linear programme over the patterns of a team. Its
@@ -143,7 +143,7 @@ def groups_on_line(rate: Array, deadline: Array, size: Array, seats: int) -> int
     return groups
 
 
-def _rooms(field: Field, alive: Array) -> Array:
+def _spans(field: Field, alive: Array) -> Array:
     """float64[n]: the widest match that each ticket can be in."""
     if field.policy == BOTH or not alive.any():
         return field.window
@@ -156,8 +156,8 @@ def _rooms(field: Field, alive: Array) -> Array:
     widest = np.sort(np.repeat(field.window[alive], field.size[alive]))[::-1][:seats]
     others = np.r_[0.0, np.cumsum(widest)]
     beside = np.clip(seats - field.size, 0, len(widest))
-    room: Array = (field.window * field.size + others[beside]) / seats
-    return room
+    span: Array = (field.window * field.size + others[beside]) / seats
+    return span
 
 
 def _regions(field: Field, alive: Array) -> list[int]:
@@ -194,10 +194,10 @@ def _usable(field: Field) -> Array:
     seats = field.teams * field.team_size
     alive: Array = (field.size <= field.team_size) & (field.reach != 0) & _castable(field)
     while True:
-        room = _rooms(field, alive) * (1 + _TINY)
+        span = _spans(field, alive) * (1 + _TINY)
         first, last = (
-            np.searchsorted(field.rate, field.rate - room, "left"),
-            np.searchsorted(field.rate, field.rate + room, "right"),
+            np.searchsorted(field.rate, field.rate - span, "left"),
+            np.searchsorted(field.rate, field.rate + span, "right"),
         )
         enough = np.zeros(len(alive), bool)
         for region in _regions(field, alive):
@@ -209,11 +209,11 @@ def _usable(field: Field) -> Array:
         alive = enough
 
 
-def _islands(field: Field, rows: Array, room: Array) -> list[Array]:
+def _islands(field: Field, rows: Array, span: Array) -> list[Array]:
     """Step 2, for rows in order of rating: those of each island."""
     rate = field.rate[rows]
-    upper = np.maximum.accumulate(rate + room[rows] * (1 + _TINY))
-    lower = np.minimum.accumulate((rate - room[rows] * (1 + _TINY))[::-1])[::-1]
+    upper = np.maximum.accumulate(rate + span[rows] * (1 + _TINY))
+    lower = np.minimum.accumulate((rate - span[rows] * (1 + _TINY))[::-1])[::-1]
     cuts = np.flatnonzero((upper[:-1] < rate[1:]) | (lower[1:] > rate[:-1])) + 1
     return np.split(rows, cuts)
 
@@ -263,12 +263,12 @@ def seats_bound(field: Field) -> SeatsBound:
     seats, matches = field.teams * field.team_size, 0
     if not usable.any():
         return SeatsBound(0, usable)
-    room = _rooms(field, usable)
+    span = _spans(field, usable)
     for group in _region_groups(field, usable):
-        for rows in _islands(field, group, room):
+        for rows in _islands(field, group, span):
             rate, size = field.rate[rows], field.size[rows]
             with np.errstate(invalid="ignore"):
-                deadline = np.maximum.accumulate(rate + room[rows] * (1 + _TINY))
+                deadline = np.maximum.accumulate(rate + span[rows] * (1 + _TINY))
             sizes, counts = np.unique(size, return_counts=True)
             _, teams = size_prices(field.team_size, sizes, counts)
             most = [groups_on_line(rate, deadline, size, seats), int(teams + 1e-6) // field.teams]
