@@ -39,13 +39,15 @@ from evenmatch.domain.arrays import Array
 
 from .compiled import FLOATS, INT, INTS, kernel
 from .match_terms import LATENCY_MOST_MS, LATENCY_UNIT_MS, UNITS
-from .team_field import BOTH, OLDER, Field
+from .team_field import MEAN, OLDER, Field
 
 __all__ = ["SeatsBound", "cost_bound", "groups_on_line", "least_spread", "seats_bound", "size_prices"]
 
 _ROUNDS: Final = 60
 _PASSES: Final = 48
 _TINY: Final = 1e-9
+_HAIR: Final = 2e-6
+"""More than any judge lets a range exceed its windows by."""
 _ROLES_MAX: Final = 6
 """Up to so many roles every set of them is asked, of more only each by itself."""
 
@@ -144,20 +146,18 @@ def groups_on_line(rate: Array, deadline: Array, size: Array, seats: int) -> int
 
 
 def _spans(field: Field, alive: Array) -> Array:
-    """float64[n]: the widest match that each ticket can be in."""
-    if field.policy == BOTH or not alive.any():
-        return field.window
-    if field.policy == OLDER:
+    """float64[n]: the widest match that each ticket can be in, and a hair."""
+    widest: Array = field.window
+    if field.policy == OLDER and alive.any():
         by_age = np.full(len(alive), -np.inf)
         by_age[field.elder[alive]] = field.window[alive]
-        eldest: Array = np.maximum.accumulate(by_age)[field.elder]
-        return np.maximum(eldest, 0.0)
-    seats = field.teams * field.team_size
-    widest = np.sort(np.repeat(field.window[alive], field.size[alive]))[::-1][:seats]
-    others = np.r_[0.0, np.cumsum(widest)]
-    beside = np.clip(seats - field.size, 0, len(widest))
-    span: Array = (field.window * field.size + others[beside]) / seats
-    return span
+        widest = np.maximum(np.maximum.accumulate(by_age)[field.elder], 0.0)
+    elif field.policy == MEAN and alive.any():
+        seats = field.teams * field.team_size
+        most = np.sort(np.repeat(field.window[alive], field.size[alive]))[::-1][:seats]
+        others = np.r_[0.0, np.cumsum(most)]
+        widest = (field.window * field.size + others[np.clip(seats - field.size, 0, len(most))]) / seats
+    return widest * (1 + _TINY) + _HAIR
 
 
 def _regions(field: Field, alive: Array) -> list[int]:
@@ -194,7 +194,7 @@ def _usable(field: Field) -> Array:
     seats = field.teams * field.team_size
     alive: Array = (field.size <= field.team_size) & (field.reach != 0) & _castable(field)
     while True:
-        span = _spans(field, alive) * (1 + _TINY)
+        span = _spans(field, alive)
         first, last = (
             np.searchsorted(field.rate, field.rate - span, "left"),
             np.searchsorted(field.rate, field.rate + span, "right"),
@@ -212,8 +212,8 @@ def _usable(field: Field) -> Array:
 def _islands(field: Field, rows: Array, span: Array) -> list[Array]:
     """Step 2, for rows in order of rating: those of each island."""
     rate = field.rate[rows]
-    upper = np.maximum.accumulate(rate + span[rows] * (1 + _TINY))
-    lower = np.minimum.accumulate((rate - span[rows] * (1 + _TINY))[::-1])[::-1]
+    upper = np.maximum.accumulate(rate + span[rows])
+    lower = np.minimum.accumulate((rate - span[rows])[::-1])[::-1]
     cuts = np.flatnonzero((upper[:-1] < rate[1:]) | (lower[1:] > rate[:-1])) + 1
     return np.split(rows, cuts)
 
@@ -268,7 +268,7 @@ def seats_bound(field: Field) -> SeatsBound:
         for rows in _islands(field, group, span):
             rate, size = field.rate[rows], field.size[rows]
             with np.errstate(invalid="ignore"):
-                deadline = np.maximum.accumulate(rate + span[rows] * (1 + _TINY))
+                deadline = np.maximum.accumulate(rate + span[rows])
             sizes, counts = np.unique(size, return_counts=True)
             _, teams = size_prices(field.team_size, sizes, counts)
             most = [groups_on_line(rate, deadline, size, seats), int(teams + 1e-6) // field.teams]
