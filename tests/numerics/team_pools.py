@@ -60,7 +60,7 @@ def small_pools(draw: st.DrawFn, most: int = 8) -> tuple[TeamPool, TeamRules]:
     count, players = len(parties), sum(map(len, parties))
     windows = st.sampled_from([30.0, 100.0, 250.0, np.inf])
     regions = draw(st.sampled_from([0, 0, 2, 3]))
-    per_ticket = {"min_size": count, "max_size": count}
+    far = st.lists(st.floats(0, 300), min_size=regions, max_size=regions)
     places = draw(st.sampled_from([(), (), (size,), (1, size - 1)] if size > 1 else [()]))
     price = st.sampled_from([0.0, 0.0, 1.0, np.inf])
     role_row = st.lists(price, min_size=len(places), max_size=len(places))
@@ -68,10 +68,10 @@ def small_pools(draw: st.DrawFn, most: int = 8) -> tuple[TeamPool, TeamRules]:
     pairs = st.lists(pair, max_size=3) if count > 1 else st.just([])
     drawn = pool_of(
         parties,
-        window=draw(st.lists(windows, **per_ticket)),
+        window=draw(st.lists(windows, min_size=count, max_size=count)),
         value=[len(one) * draw(st.sampled_from([SEAT, SEAT, 1.5 * SEAT, 0.5])) for one in parties],
-        reach=draw(st.lists(st.integers(0, 2**regions - 1), **per_ticket)) if regions else (),
-        latency=draw(st.lists(st.lists(st.floats(0, 300), min_size=regions, max_size=regions), **per_ticket)),
+        reach=draw(st.lists(st.integers(0, 2**regions - 1), min_size=count, max_size=count)) if regions else (),
+        latency=draw(st.lists(far, min_size=count, max_size=count)),
         roles=draw(st.lists(role_row, min_size=players, max_size=players)) if places else None,
         forbidden=draw(pairs),
         met=draw(pairs),

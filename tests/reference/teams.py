@@ -4,7 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
-from itertools import combinations, permutations
+from itertools import combinations, pairwise, permutations
 
 import numpy as np
 
@@ -208,3 +208,35 @@ def most_teams(team: int, sizes: list[int]) -> int:
 def worth(pool: TeamPool, rosters: Array, costs: Array) -> float:
     """The value that a plan seats, less its cost."""
     return float(pool.value[rosters[rosters >= 0]].sum() - costs.sum())
+
+
+def group_cost(rate: list[float], size: list[int], group: tuple[int, ...], seats: int, skip: float) -> float:
+    """What a sweep from below counts for a group: its spread by gaps, and the players it passes over on the way."""
+    players = [rate[one] for one in group for _ in range(size[one])]
+    spread = sum(
+        (after - before) * min(below, seats - below)
+        for below, (before, after) in enumerate(pairwise(players), 1)
+    )
+    passed = sum(size[one] for one in range(group[0], group[-1]) if one not in group)
+    return spread + skip * usual_gap(rate, size, group[0], seats) * passed
+
+
+def usual_gap(rate: list[float], size: list[int], anchor: int, seats: int) -> float:
+    """The mean gap between the players next to an anchor, as many as a match has, or as there are."""
+    at, players = anchor, 0
+    while players < seats and at + 1 < len(rate):
+        players += size[at]
+        at += 1
+    return (rate[at] - rate[anchor]) / max(1, players)
+
+
+def cheapest_group(rate: list[float], size: list[int], teams: int, team: int, skip: float) -> float:
+    """The least that a sweep from below can count for a match with the lowest ticket; inf = there is none."""
+    groups = (
+        (0, *others)
+        for count in range(len(rate))
+        for others in combinations(range(1, len(rate)), count)
+        if size[0] + sum(size[one] for one in others) == teams * team
+    )
+    packed = (group for group in groups if fills(team, tuple(sorted(size[one] for one in group)), teams))
+    return min((group_cost(rate, size, group, teams * team, skip) for group in packed), default=math.inf)

@@ -121,7 +121,7 @@ def waves(
     asked = (matchers_of(matchers), sizes_of(sizes))
     if repeats < 1:
         raise ConfigError(f"--repeats must be 1 or more, not {repeats}")
-    with _progress() as tell:
+    with progress() as tell:
         found = measure(*asked, repeats, tell=tell)
     if json_output:
         print(json.dumps(found, indent=1))
@@ -192,7 +192,7 @@ def start(*, matchers: str | None = None, repeats: int = 5, json_output: JsonFla
     from evenmatch.matchers.registry import names
 
     asked = names() if matchers is None else matchers_of(matchers)
-    with _progress() as tell:
+    with progress() as tell:
         found = measure(asked, repeats, tell)
     if json_output:
         print(json.dumps(found, indent=1))
@@ -268,7 +268,7 @@ def matchers(
     if report is not None:
         page.require_plotly()
         require_writable(report)
-    with _progress() as tell:
+    with progress() as tell:
         run = compare(contests, effort, tell)
     if report is not None:
         page.write(report, run)
@@ -312,7 +312,7 @@ def even(
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[str, int, int], None]]:
+def progress() -> Iterator[Callable[[str, int, int], None]]:
     """Something to tell of progress on standard error: a bar on a terminal, otherwise a line for each step."""
     console = Console(stderr=True)
     if not console.is_terminal:

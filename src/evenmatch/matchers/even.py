@@ -57,7 +57,7 @@ from evenmatch.matchers.even_parameters import (
     judge_weights,
 )
 from evenmatch.matchers.even_pool import Pool, pool_of, seat_worth
-from evenmatch.matchers.even_teams import seat_values, solve_teams
+from evenmatch.matchers.even_teams import Judge, seat_values, solve_teams
 from evenmatch.matchers.parameters import number, whole_number
 from evenmatch.numerics.even_check import breaches, first_of
 from evenmatch.numerics.match_terms import plan_costs, plan_terms
@@ -103,7 +103,7 @@ class Even:
         sides: Sequence[str] = (),
         roles: Mapping[str, int] = NO_ROLES,
         off_role: float | str = 1,
-        work: int = 4_000_000,
+        work: int = 150_000,
     ) -> None:
         """Parameters, all of them optional.
 
@@ -278,7 +278,11 @@ class Even:
             work=self.work,
         )
         value = seat_values(pool, self.wait_value, worth)
-        return solve_teams(pool, rules, value, partial(self._judged, pool, form), hold=self.hold)
+        return solve_teams(pool, rules, value, self.judge_of(pool, form), hold=self.hold)
+
+    def judge_of(self, pool: Pool, form: Format) -> Judge:
+        """What says of any rosters and teams over the places of a pool which matches keep the rules, and their cost."""
+        return partial(self._judged, pool, form)
 
     def _terms(self, pool: Pool, form: Format, rosters: Array, team_of: Array) -> tuple[Array, Array | None]:
         """The terms of each match; and, with several teams, the gap between the means of strongest and weakest."""

@@ -4,8 +4,8 @@ Problem. A team has a place for each role (or several), every player has a price
 can't play at all. The prices of the best assignment, added up, are the term `role` of a match.
 
 Idea. Players enter one after the other, each by a shortest path of exchanges (the Hungarian method): the potentials of
-players and places keep all reduced prices from falling below zero, so the nearest free place ends the search. A price of
-inf is an edge that is not there; when no free place can be reached, the team can't be given its roles.
+players and places keep all reduced prices from falling below zero, so the nearest free place ends the search. A price
+of inf is an edge that is not there; when no free place can be reached, the team can't be given its roles.
 
 Why correct. After each player the assignment is cheapest for those that entered: tight edges only, and no reduced price
 below zero. The total is added up from prices at the end, in the order of the players.

@@ -1,28 +1,31 @@
 """How many can be seated at the most, and what so many seats cost at the least: bounds that hold for every plan.
 
 Seats. Each step only loosens the rules, so what remains possible is never less than what is possible.
-  1. Room. A match that holds a ticket spans no more than the ticket's room: its window (policy both), the widest of those
-     who wait at least as long (older), or the mean of its own and of the widest windows for the other seats (mean). A ticket without a match's worth of
-     players that share a region with it, within its room on either side, is in no match; without it others may be in
-     none, and so on to a fixpoint.
-  2. Islands. Where nobody's room reaches across a gap in the ratings, no match does. Regions that no ticket joins are
+  1. Span. A match that holds a ticket spans no more than the ticket's span: its window (policy both), the widest of
+     those who wait at least as long (older), or the mean of its own and of the widest windows for the other seats
+     (mean). A ticket without a match's worth of players that share a region with it, within its span on either side, is
+     in no match; without it others may be in none, and so on to a fixpoint.
+  2. Islands. Where nobody's span reaches across a gap in the ratings, no match does. Regions that no ticket joins are
      islands too. What follows is asked of each island, and the answers are added up.
-  3. The line. Players on a line, none of whom is bound to a party: the lowest is in a match with the next N - 1, if they
-     are within its deadline, and otherwise in none. With deadlines (rating + room, never lower than for those below)
-     that rise along the line this greedy choice is best: trading any other member for the next one keeps every group
-     within its deadline.
+  3. The line. Players on a line, none of whom is bound to a party: the lowest is in a match with the next N - 1, if
+     they are within its deadline, and otherwise in none. With deadlines (rating + span, never lower than for those
+     below) that rise along the line this greedy choice is best: trading any other member for the next one keeps every
+     group within its deadline.
   4. Sizes. Teams filled by whole parties, whatever their ratings: a linear programme over the patterns of a team. Its
      dual prices bound the teams from above, and are made feasible before they are believed.
-  5. Roles. A set of roles has so many places in a match, and is played only by those who can play one of it.
-  6. Regions. Who can play in one region only is seated there by whole matches; those who can choose fill what is missing,
-     cheapest first.
+  5. Roles. A set of roles has so many places in a match, and is played only by those who can play one of it. A party
+     with more players for a set of roles than a team has places for it is in no match, and was left out in the first
+     step.
+  6. Regions. Who can play in one region only is seated there by whole matches; those who can choose fill what is
+     missing, cheapest first.
 
 Cost, for k matches. Of all terms only the spread is bounded by more than what players bring. Without parties, windows
-and balance, groups of consecutive players are best for a spread that is a sum of distances to the median: a player passed
-over inside a group could take the place of one of its ends. Which k groups is a small dynamic programme; a reward for
-each group, found by bisection, takes the place of counting them (a Lagrangian bound: right for any reward, best for the
-one that makes k groups). And no player is nearer to the match's median, all together, than a party's players are to their
-own: the greater of both counts. Latency and roles: every player at the least that it brings, the k * N least of them.
+and balance, groups of consecutive players are best for a spread that is a sum of distances to the median: a player
+passed over inside a group could take the place of one of its ends. Which k groups is a small dynamic programme; a
+reward for each group, found by bisection, takes the place of counting them (a Lagrangian bound: right for any reward,
+best for the one that makes k groups). And no player is nearer to the match's median, all together, than a party's
+players are to their own: the greater of both counts. Latency and roles: every player at the least that it brings, the k
+* N least of them.
 
 Complexity. O(n log n), and some forty passes for the reward.
 """
@@ -36,13 +39,15 @@ from evenmatch.domain.arrays import Array
 
 from .compiled import FLOATS, INT, INTS, kernel
 from .match_terms import LATENCY_MOST_MS, LATENCY_UNIT_MS, UNITS
-from .team_field import BOTH, OLDER, Field
+from .team_field import MEAN, OLDER, Field
 
 __all__ = ["SeatsBound", "cost_bound", "groups_on_line", "least_spread", "seats_bound", "size_prices"]
 
 _ROUNDS: Final = 60
 _PASSES: Final = 48
 _TINY: Final = 1e-9
+_HAIR: Final = 2e-6
+"""More than any judge lets a range exceed its windows by."""
 _ROLES_MAX: Final = 6
 """Up to so many roles every set of them is asked, of more only each by itself."""
 
@@ -140,21 +145,19 @@ def groups_on_line(rate: Array, deadline: Array, size: Array, seats: int) -> int
     return groups
 
 
-def _rooms(field: Field, alive: Array) -> Array:
-    """float64[n]: the widest match that each ticket can be in."""
-    if field.policy == BOTH or not alive.any():
-        return field.window
-    if field.policy == OLDER:
+def _spans(field: Field, alive: Array) -> Array:
+    """float64[n]: the widest match that each ticket can be in, and a hair."""
+    widest: Array = field.window
+    if field.policy == OLDER and alive.any():
         by_age = np.full(len(alive), -np.inf)
         by_age[field.elder[alive]] = field.window[alive]
-        eldest: Array = np.maximum.accumulate(by_age)[field.elder]
-        return np.maximum(eldest, 0.0)
-    seats = field.teams * field.team_size
-    widest = np.sort(np.repeat(field.window[alive], field.size[alive]))[::-1][:seats]
-    others = np.r_[0.0, np.cumsum(widest)]
-    beside = np.clip(seats - field.size, 0, len(widest))
-    room: Array = (field.window * field.size + others[beside]) / seats
-    return room
+        widest = np.maximum(np.maximum.accumulate(by_age)[field.elder], 0.0)
+    elif field.policy == MEAN and alive.any():
+        seats = field.teams * field.team_size
+        most = np.sort(np.repeat(field.window[alive], field.size[alive]))[::-1][:seats]
+        others = np.r_[0.0, np.cumsum(most)]
+        widest = (field.window * field.size + others[np.clip(seats - field.size, 0, len(most))]) / seats
+    return widest * (1 + _TINY) + _HAIR
 
 
 def _regions(field: Field, alive: Array) -> list[int]:
@@ -166,15 +169,35 @@ def _regions(field: Field, alive: Array) -> list[int]:
     return [1 << bit for bit in range(63) if joined >> bit & 1]
 
 
+def _role_sets(roles: int) -> list[list[int]]:
+    """Sets of roles that are worth asking about."""
+    few = range(1, roles + 1) if roles <= _ROLES_MAX else (1, roles)
+    return [list(each) for count in few for each in combinations(range(roles), count)]
+
+
+def _castable(field: Field) -> Array:
+    """bool[n]: tickets whose players can be given different places of one team, as far as Hall's counts tell."""
+    castable = np.ones(len(field.size), bool)
+    can = np.isfinite(field.role_cost)
+    if not len(field.slots) or can.all():
+        return castable
+    places = np.bincount(field.slots, minlength=can.shape[1])
+    for few in [[], *_role_sets(can.shape[1])]:
+        others = [role for role in range(can.shape[1]) if role not in few]
+        asking = np.add.reduceat((~can[:, others].any(axis=1)).astype(np.int64), field.start[:-1])
+        castable &= asking <= places[few].sum()
+    return castable
+
+
 def _usable(field: Field) -> Array:
     """bool[n]: step 1."""
     seats = field.teams * field.team_size
-    alive = (field.size <= field.team_size) & (field.reach != 0)
+    alive: Array = (field.size <= field.team_size) & (field.reach != 0) & _castable(field)
     while True:
-        room = _rooms(field, alive) * (1 + _TINY)
+        span = _spans(field, alive)
         first, last = (
-            np.searchsorted(field.rate, field.rate - room, "left"),
-            np.searchsorted(field.rate, field.rate + room, "right"),
+            np.searchsorted(field.rate, field.rate - span, "left"),
+            np.searchsorted(field.rate, field.rate + span, "right"),
         )
         enough = np.zeros(len(alive), bool)
         for region in _regions(field, alive):
@@ -186,11 +209,11 @@ def _usable(field: Field) -> Array:
         alive = enough
 
 
-def _islands(field: Field, rows: Array, room: Array) -> list[Array]:
+def _islands(field: Field, rows: Array, span: Array) -> list[Array]:
     """Step 2, for rows in order of rating: those of each island."""
     rate = field.rate[rows]
-    upper = np.maximum.accumulate(rate + room[rows] * (1 + _TINY))
-    lower = np.minimum.accumulate((rate - room[rows] * (1 + _TINY))[::-1])[::-1]
+    upper = np.maximum.accumulate(rate + span[rows])
+    lower = np.minimum.accumulate((rate - span[rows])[::-1])[::-1]
     cuts = np.flatnonzero((upper[:-1] < rate[1:]) | (lower[1:] > rate[:-1])) + 1
     return np.split(rows, cuts)
 
@@ -231,10 +254,7 @@ def _by_roles(field: Field, rows: Array) -> int:
     inside = np.zeros(len(field.size), bool)
     inside[rows] = True
     can = np.isfinite(field.role_cost[np.repeat(inside, field.size)])
-    sets = [[role] for role in range(roles)]
-    if roles <= _ROLES_MAX:
-        sets = [list(each) for few in range(1, roles + 1) for each in combinations(range(roles), few)]
-    return min(int(can[:, each].any(axis=1).sum()) // int(places[each].sum()) for each in sets)
+    return min(int(can[:, each].any(axis=1).sum()) // int(places[each].sum()) for each in _role_sets(roles))
 
 
 def seats_bound(field: Field) -> SeatsBound:
@@ -243,12 +263,12 @@ def seats_bound(field: Field) -> SeatsBound:
     seats, matches = field.teams * field.team_size, 0
     if not usable.any():
         return SeatsBound(0, usable)
-    room = _rooms(field, usable)
+    span = _spans(field, usable)
     for group in _region_groups(field, usable):
-        for rows in _islands(field, group, room):
+        for rows in _islands(field, group, span):
             rate, size = field.rate[rows], field.size[rows]
             with np.errstate(invalid="ignore"):
-                deadline = np.maximum.accumulate(rate + room[rows] * (1 + _TINY))
+                deadline = np.maximum.accumulate(rate + span[rows])
             sizes, counts = np.unique(size, return_counts=True)
             _, teams = size_prices(field.team_size, sizes, counts)
             most = [groups_on_line(rate, deadline, size, seats), int(teams + 1e-6) // field.teams]
@@ -323,5 +343,5 @@ def cost_bound(field: Field, matches: int, usable: Array) -> float:
     if field.role_cost.shape[1]:
         brought += field.weights[5] * field.role_cost.min(axis=1)
     least = np.sort(brought[playing])[: matches * seats].sum()
-    total = field.weights[0] * spread + float(least)
+    total = float(field.weights[0]) * spread + float(least)
     return max(0.0, total * (1 - _TINY) - matches / UNITS)

@@ -1,13 +1,13 @@
 """What a half-filled match can still become: compositions of party sizes as small numbers.
 
-Problem. A match of T teams of S is filled by parties that stay whole. While it is put together, one has to know at every
-step whether the parties chosen so far can still be completed. That their sizes add up is not enough: 3 + 3 + 2 are
-eight players, and do not make two fours.
+Problem. A match of T teams of S is filled by parties that stay whole. While it is put together, one has to know at
+every step whether the parties chosen so far can still be completed. That their sizes add up is not enough: 3 + 3 + 2
+are eight players, and do not make two fours.
 
-Idea. Only sizes matter, so what is chosen is a multiset of sizes, and the multisets that can be completed at all are few:
-52 for 2x4, 107 for 2x5. Each gets a number, its code, and a table says what it becomes when a party of a size joins, or
-that it cannot. Codes are numbered by their players, so that a search may walk them from the fullest to the emptiest and
-use each ticket once.
+Idea. Only sizes matter, so what is chosen is a multiset of sizes, and the multisets that can be completed at all are
+few: 52 for 2x4, 107 for 2x5. Each gets a number, its code, and a table says what it becomes when a party of a size
+joins, or that it cannot. Codes are numbered by their players, so that a search may walk them from the fullest to the
+emptiest and use each ticket once.
 
     2x2, sizes 1 and 2:   0 {}   1 {1}   2 {1 1}   3 {2}   4 {1 1 1}   5 {1 1 2}*   ...   full: {1111} {112} {22}
 
@@ -90,22 +90,20 @@ def _counting(seats: int, size: int, sizes: tuple[int, ...], *, exact: bool) -> 
     reach[seats] = True
     for players in range(seats - 1, -1, -1):
         reach[players] = any(reach[players + one] for one in sizes if players + one <= seats)
-    players = np.flatnonzero(reach) if reach[0] else np.zeros(1, np.int64)
+    counts: Array = np.flatnonzero(reach) if reach[0] else np.zeros(1, np.int64)
     code = np.full(seats + 1, -1)
-    code[players] = np.arange(len(players))
-    step = np.full((len(players), size + 1), -1, np.int32)
+    code[counts] = np.arange(len(counts))
+    step = np.full((len(counts), size + 1), -1, np.int32)
     for one in sizes:
-        after = players + one
+        after = counts + one
         inside = after <= seats
         step[inside, one] = code[after[inside]]
-    return Codes(players.astype(np.int64), step, exact)
+    return Codes(counts.astype(np.int64), step, exact)
 
 
 def _completable(patterns: Sequence[tuple[int, ...]], teams: int) -> list[tuple[int, ...]]:
     """Every multiset of parties that is part of a full match, as counts; stops once there are too many."""
-    known = {
-        tuple(map(sum, zip(*match, strict=True))) for match in combinations_with_replacement(patterns, teams)
-    }
+    known = {tuple(map(sum, zip(*match, strict=True))) for match in combinations_with_replacement(patterns, teams)}
     found = dict.fromkeys(sorted(known))
     wanted = list(found)
     while wanted and len(found) <= CODES_MAX:

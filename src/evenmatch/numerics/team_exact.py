@@ -1,11 +1,11 @@
 """The best plan of teams for a few tickets, by trying everything.
 
-Problem. Of all plans over up to `TICKETS_MAX` tickets, the one that seats the most value less cost. What a search finds is
-measured by it, and for so few tickets it is quick enough to be the answer itself.
+Problem. Of all plans over up to `TICKETS_MAX` tickets, the one that seats the most value less cost. What a search finds
+is measured by it, and for so few tickets it is quick enough to be the answer itself.
 
 Idea. Two stages, over sets of tickets as masks of bits:
-  1. every set with a match's players that keeps the rules is divided into full teams in all ways, and keeps the cheapest.
-     Teams are alike, so a ticket may begin a new team only if all teams before it have begun.
+  1. every set with a match's players that keeps the rules is divided into full teams in all ways, and keeps the
+     cheapest. Teams are alike, so a ticket may begin a new team only if all teams before it have begun.
   2. best(tickets that remain): leave the lowest of them, or seat it in any of its sets; what remains is a lesser mask,
      which is solved already.
 
@@ -62,9 +62,7 @@ def _cheapest_division(field: Field, roster: Array, best_team: Array) -> float:
 
 
 @kernel(FIELD, OUT_INT32S2, OUT_INT8S2, OUT_FLOATS, OUT_FLOATS)
-def exact_teams(
-    field: Field, rosters: Array, team_of: Array, cost: Array, least_cost: Array
-) -> int:
+def exact_teams(field: Field, rosters: Array, team_of: Array, cost: Array, least_cost: Array) -> int:
     """Write the matches of the best plan, and the least cost of each number of matches; how many there are.
 
     `rosters` and `team_of`, [n, n], and `cost`, [n], are written from the first row on, -1 = empty; `least_cost`,

@@ -1,4 +1,5 @@
-"""The waiting tickets of a queue of teams as its search sees them: columns in order of rating, and the rules of a match.
+"""The waiting tickets of a queue of teams as its search sees them: columns in order of rating, and the rules of a
+match.
 
 `TeamPool` and `TeamRules` are what `team_plan` is given, tickets in canonical order. A `Field` is the same in order of
 rating (ties in canonical order), so that a match is a few neighbours; places are rows of it. What kernels ask again
@@ -69,9 +70,8 @@ class TeamRules(NamedTuple):
     rating_scale: float = 400.0
     places: tuple[int, ...] = ()
     """Players of each role in a team; none = no roles."""
-    work: int = 4_000_000
-    """How much the search may do: labels extended and splits judged."""
-    seed: int = 0
+    work: int = 150_000
+    """How much the search may do; a unit is a division judged or eight labels of a sweep, some 0.2 microseconds."""
 
 
 class Field(NamedTuple):

@@ -36,17 +36,17 @@ def limit_of(field: Field, roster: Array) -> float:
         if field.elder[place] < field.elder[eldest]:
             eldest = place
     if field.policy == OLDER:
-        return field.window[eldest]
+        least = field.window[eldest]
     return total / players if field.policy == MEAN else least
 
 
 @kernel()
 def are_apart(field: Field, one: int, other: int) -> bool:
     """Whether two tickets must not meet."""
+    apart = False
     for at in range(field.apart_start[one], field.apart_start[one + 1]):
-        if field.apart[at] == other:
-            return True
-    return False
+        apart |= field.apart[at] == other
+    return apart
 
 
 @kernel()

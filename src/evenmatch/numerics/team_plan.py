@@ -1,14 +1,14 @@
 """A plan of teams for any number of tickets, with bounds on how much better any other could be.
 
-Problem. Tickets (parties) into matches of T teams of S: parties whole, windows, regions, roles and those to be kept apart
-as `team_judge` has it. Seat the most value, less cost; say how many could be seated at the most, and what so many seats
-cost at the least.
+Problem. Tickets (parties) into matches of T teams of S: parties whole, windows, regions, roles and those to be kept
+apart as `team_judge` has it. Seat the most value, less cost; say how many could be seated at the most, and what so many
+seats cost at the least.
 
 Idea. Up to `TICKETS_MAX` tickets: everything is tried (`team_exact`). Otherwise:
   1. bounds (`team_bounds`), which also say who can play at all and which party sizes are scarce;
   2. several sweeps (`team_sweep`): region by region, the least populated first, each ticket at first only where it is
-     nearest, and not to the last ticket; then all who are left, wherever they can play; then all regions at once. From below,
-     from above, and from both ends inwards. The most valuable draft is kept;
+     nearest, and not to the last ticket; then all who are left, wherever they can play; then all regions at once. From
+     below, from above, and from both ends inwards. The most valuable draft is kept;
   3. its matches are divided into teams (`team_split`), and it is made better while the budget lasts (`team_search`).
 A plan that is given as a start competes with the drafts, as far as its matches keep the rules.
 
@@ -27,15 +27,18 @@ from evenmatch.domain.arrays import Array
 
 from .team_bounds import SeatsBound, cost_bound, seats_bound, size_prices
 from .team_codes import Codes, codes_of
+from .team_draft import divide, rough_worth
 from .team_exact import TICKETS_MAX, exact_teams
 from .team_field import Field, TeamPool, TeamRules, field_of
-from .team_search import divide, improve, rough_worth
+from .team_search import improve
 from .team_sweep import FROM_ABOVE, FROM_BELOW, INWARDS, swept
 
 __all__ = ["TeamPlan", "TeamPool", "TeamRules", "searched_plan", "team_plan"]
 
 _AHEAD_LEAST: Final = 160
-_WAYS: Final = ((INWARDS, 2.0), (FROM_BELOW, 2.0), (FROM_ABOVE, 2.0), (INWARDS, 0.5))
+_LABELS: Final = 8
+"""Labels of a sweep that count as one unit of work."""
+_WAYS: Final = ((INWARDS, 4.0), (FROM_BELOW, 16.0), (FROM_ABOVE, 16.0), (INWARDS, 1.0))
 """In which order sweeps are tried: from where, and what it counts to pass a player over."""
 
 
@@ -84,7 +87,7 @@ def searched_plan(pool: TeamPool, rules: TeamRules, start: Array | None = None) 
         return _plan(field, np.empty((0, seats), np.int32), np.empty((0, seats), np.int8), np.empty(0), bound, ())
     codes = codes_of(rules.teams, rules.size, np.unique(field.size[bound.usable]).tolist())
     price = _prices(field, bound.usable)
-    draft, steps = _best_draft(field, codes, price, bound.usable, rules.work)
+    draft, steps = _best_draft(field, codes, price, bound, rules.work)
     plan = _divided(field, draft, steps)
     if start is not None and len(start):
         given = _divided(field, _from_start(field, start), steps)
@@ -116,17 +119,17 @@ def _prices(field: Field, usable: Array) -> Array:
 
 
 def _best_draft(
-    field: Field, codes: Codes, price: Array, usable: Array, work: int
+    field: Field, codes: Codes, price: Array, bound: SeatsBound, work: int
 ) -> tuple[_Draft, list[dict[str, Any]]]:
-    """The most valuable of several sweeps, as far as value, spread and latency tell."""
+    """The most valuable of several sweeps, as far as spread and latency tell; one that fills the bound ends it."""
     steps: list[dict[str, Any]] = []
-    best, spent = _Draft(np.empty((0, 1), np.int32), 0, -np.inf, 0), 0
+    best, spent = _Draft(np.empty((0, 1), np.int32), 0, -np.inf, 0), -1
     by_region = len(_homes(field)) > 1
     for apart in (True, False) if by_region else (False,):
         for mode, skip in _WAYS:
-            if spent and spent > work // 4:
+            if spent > work // 2 or best.made * field.teams * field.team_size == bound.seats:
                 break
-            draft = _swept_draft(field, codes, price, usable, mode, skip, apart)
+            draft = _swept_draft(field, codes, price, bound.usable, mode, skip, apart)
             spent += draft.work
             told = {"regions_apart": apart, "from": ("below", "above", "outside")[mode], "skip": skip}
             steps.append({"step": "sweep", **told, "matches": draft.made, "worth": draft.worth, "work": draft.work})
@@ -172,12 +175,19 @@ def _swept_draft(
         before = made
         made, labels = swept(
             *(field, codes.players, codes.step, listed, price, mode, skip, ahead, region, check, reserve),
-            *(rosters, made),
+            *(_variety(field, pooled=region == -1), rosters, made),
         )
         work += labels
         taken = rosters[before:made]
         free[taken[taken >= 0]] = False
-    return _Draft(rosters, made, rough_worth(field, rosters, made), work)
+    return _Draft(rosters, made, rough_worth(field, rosters, made), work // _LABELS)
+
+
+def _variety(field: Field, *, pooled: bool = True) -> int:
+    """How many groups of a composition to keep: several where roles or regions forbid much."""
+    if not np.isfinite(field.off).all():
+        return 8
+    return 4 if pooled and (field.reach != -1).any() else 1
 
 
 def _from_start(field: Field, start: Array) -> _Draft:
@@ -231,7 +241,7 @@ def _bettered(
     """The plan made better, and without matches that cost more than they seat."""
     account = np.zeros(8, np.int64)
     if work > 0:
-        improve(field, codes.players, codes.step, price, *plan[:5], plan.made, work, account)
+        improve(field, codes.players, codes.step, price, *plan[:5], plan.made, _variety(field), work, account)
         for at, move in enumerate(("bench", "regroup for seats", "exchange", "regroup for cost")):
             steps.append({"step": move, "moves": int(account[2 * at]), "work": int(account[2 * at + 1])})
     value = np.where(plan.rosters >= 0, field.value[plan.rosters], 0.0).sum(axis=1)

@@ -3,12 +3,11 @@
 Problem. Parties stay whole, teams are full, and imbalance, distribution, premade, role and repeat hang on who is with
 whom; spread and latency do not.
 
-Idea, two teams of up to `UNITS_MAX` tickets: all of them. The first ticket is in the first team, and every subset of the
-others is a mask of bits; players, ratings and squared party sizes of a mask follow from the mask without its lowest bit.
-With the players sorted once, the distance between the teams' ratings is one walk: the gap to the next player times how
-many more of one team than of the other are below. Roles are asked last, by rising cost of the rest, and only as long as
-that may pay.
-Ten single players have 126 divisions, judged in a few microseconds.
+Idea, two teams of up to `UNITS_MAX` tickets: all of them. The first ticket is in the first team, and every subset of
+the others is a mask of bits; players, ratings and squared party sizes of a mask follow from the mask without its lowest
+bit. With the players sorted once, the distance between the teams' ratings is one walk: the gap to the next player times
+how many more of one team than of the other are below. Roles are asked last, by rising cost of the rest, and only as
+long as that may pay. Ten single players have 126 divisions, judged in a few microseconds.
 
 Idea, otherwise: tickets by size, the largest first and the strongest first among equals, each into the weakest team
 that has room, with steps back where the teams can't be filled (`STEPS_MAX` at the most). Then tickets of equal size
@@ -189,7 +188,8 @@ def _packed(field: Field, roster: Array, total: Array, team_of: Array) -> int:
 
 @kernel()
 def _role_or_much(field: Field, roster: Array, team_of: Array, team: int) -> float:
-    return min(field.weights[5] * team_role_cost(field, roster, team_of, team), _NO_ROLE)
+    cost: float = field.weights[5] * team_role_cost(field, roster, team_of, team)
+    return min(cost, _NO_ROLE)
 
 
 @kernel()

@@ -6,20 +6,20 @@ Idea. Tickets stand in order of rating. The anchor is the most extreme one that 
 and whoever is left over in the end is left in the dense middle, where the next wave or another sweep finds a match. A
 knapsack over the codes of `team_codes` runs from the anchor inwards: for every composition of party sizes it knows the
 cheapest group so far. Spread, a sum of distances to the median, is a sum over the gaps between neighbours: a gap with i
-players on one side and N - i on the other counts min(i, N - i) times. So it grows gap by gap and needs no median. Whoever is passed
-over counts `skip` times the usual gap, for each player. The first full group that costs no more than any unfinished
-one is the match: unfinished ones only get dearer.
+players on one side and N - i on the other counts min(i, N - i) times. So it grows gap by gap and needs no median.
+Whoever is passed over counts `skip` times the usual gap, for each player. The first full group that costs no more than
+any unfinished one is the match: unfinished ones only get dearer (but for parties of a size that is in surplus).
 
     anchor                   codes after each ticket, 2x2
     1400 ·                   {1}
     1410 ··  (party of 2)    {1} {12}
-    1415 ·                   {1} {11} {12} {112} full: spread 10*1 + 10*0 + 5*1, and nobody passed over
+    1415 ·                   {1} {11} {12} {112} full: spread 10*1 + 5*1, and nobody passed over
 
 Along with its cost a group carries what the rules need: the sum of its windows (or its eldest, or the least), the
-regions that all of it reach, and Hall's counts of roles; a ticket whose roles are over-asked counts `off` more, or is not
-taken. A group that breaks a rule is not made. Only the cheapest group
-of a composition is kept, so a dearer one with wider windows may be lost: where an anchor finds nothing, it tries again
-with the rule of windows asked of full matches only.
+regions that all of it reach, and Hall's counts of roles; a ticket whose roles are over-asked counts `off` more, or is
+not taken. A group that breaks a rule is not made. Only the cheapest group of a composition is kept (or of some that
+differ in regions and roles: `variety`), so a dearer one with wider windows may be lost: where an anchor finds nothing,
+it tries again with the rule of windows asked of full matches only.
 
 `price` says what taking a party of each size costs: where a size is scarce, its price makes groups that need it less
 go first (`team_bounds` has the prices).
@@ -38,7 +38,7 @@ from .team_field import BOTH, FIELD, MEAN, Field
 from .team_judge import HAIR, are_apart, holds
 from .team_split import split
 
-__all__ = ["FROM_BELOW", "FROM_ABOVE", "INWARDS", "Desk", "Way", "new_desk", "sweep", "swept"]
+__all__ = ["FROM_ABOVE", "FROM_BELOW", "INWARDS", "Desk", "Way", "new_desk", "sweep", "swept"]
 
 FROM_BELOW, FROM_ABOVE, INWARDS = range(3)
 _OVER: Final = -9187201950435737472
@@ -77,21 +77,23 @@ class Way(NamedTuple):
     """Ask of every match whether it can be divided into teams."""
     reserve: int
     """Stop while so many players are left."""
+    variety: int
+    """Groups of one composition that are kept, if their regions or roles differ."""
 
 
 @kernel()
-def new_desk(field: Field, codes: int, ahead: int) -> Desk:
-    """Room for so many codes and tickets looked at."""
+def new_desk(field: Field, labels: int, ahead: int) -> Desk:
+    """Room for so many labels and tickets looked at."""
     words, seats = field.words.shape[1], field.teams * field.team_size
     return Desk(
-        np.empty(codes),
-        np.empty(codes, np.int64),
-        np.empty(codes),
-        np.empty(codes, np.int64),
-        np.empty(codes, np.int64),
-        np.empty((codes, words), np.int64),
-        np.empty(ahead * codes + 1, np.int32),
-        np.empty(ahead * codes + 1, np.int32),
+        np.empty(labels),
+        np.empty(labels, np.int64),
+        np.empty(labels),
+        np.empty(labels, np.int64),
+        np.empty(labels, np.int64),
+        np.empty((labels, words), np.int64),
+        np.empty(ahead * labels + 1, np.int32),
+        np.empty(ahead * labels + 1, np.int32),
         np.empty(seats, np.int32),
         np.empty(seats, np.int8),
         np.empty(_TRIES, np.int64),
@@ -115,12 +117,23 @@ def _usual_gap(field: Field, listed: Array, chain: Array, anchor: int, seats: in
     while players < seats and chain[at] >= 0:
         players += field.size[listed[at]]
         at = chain[at]
-    return abs(field.rate[listed[at]] - field.rate[listed[anchor]]) / max(1, players)
+    gap: float = abs(field.rate[listed[at]] - field.rate[listed[anchor]]) / max(1, players)
+    return gap
 
 
 @kernel()
 def _within(policy: int, range_: float, acc: float, players: int) -> bool:
     return range_ <= (acc / players if policy == MEAN else acc) + HAIR
+
+
+@kernel()
+def _sort_of(common: int, hall: Array, variety: int) -> int:
+    """Which of so many sorts a group is of, by its regions and the roles that it asks for."""
+    mixed = common
+    for word in hall:
+        mixed = (mixed ^ word) * 0x2545F4914F6CDD1D
+        mixed ^= mixed >> 29
+    return (mixed & 0x7FFFFFFF) % variety
 
 
 @kernel()
@@ -142,9 +155,11 @@ def _seek(
     seats, policy = field.teams * field.team_size, field.policy
     cost, hall, first = desk.cost, desk.hall, listed[anchor]
     cost[:] = np.inf
-    begin = step[0, field.size[first]]
-    if begin < 0:
+    variety, fresh = way.variety, np.empty(field.words.shape[1], np.int64)
+    code = step[0, field.size[first]]
+    if code < 0:
         return 0, 1
+    begin = code * variety
     count_words, words = field.words.shape[1], field.words
     usual = _usual_gap(field, listed, chain, anchor, seats)
     gap_usual, dear = way.skip * usual, 2.0 * usual * seats * seats
@@ -156,7 +171,7 @@ def _seek(
         hall[begin, word] = field.bias[word] + words[first, word]
     nodes, top, work = 1, begin, 0
     best, best_node = np.inf, -1
-    if players[begin] == seats:
+    if players[code] == seats:
         best, best_node = cost[begin], 0
     at, before = chain[anchor], field.rate[first]
     for _ in range(way.ahead - 1):
@@ -176,26 +191,28 @@ def _seek(
         before = field.rate[place]
         skipped, loner = gap_usual * size, field.apart_start[place + 1] == field.apart_start[place]
         least = np.inf
-        for code in range(top, -1, -1):
-            if cost[code] == np.inf:
+        for label in range(top, -1, -1):
+            if cost[label] == np.inf:
                 continue
             work += 1
-            own = cost[code] + gap * min(players[code], seats - players[code])
+            code = label // variety
+            own = cost[label] + gap * min(players[code], seats - players[code])
             after = step[code, size]
             fuller = players[code] + size
-            cost[code] = own + skipped
-            if cost[code] >= best:
-                cost[code] = np.inf
+            cost[label] = own + skipped
+            if cost[label] >= best:
+                cost[label] = np.inf
             else:
-                least = min(least, cost[code])
+                least = min(least, cost[label])
             if after < 0:
                 continue
             taken = own + price[size] * dear
             full = fuller == seats
-            if taken >= (best if full else min(best, cost[after])):
+            after *= variety
+            if taken >= (best if full or variety > 1 else min(best, cost[after])):
                 continue
-            common = desk.common[code] & field.reach[place]
-            acc, eldest = desk.acc[code], desk.eldest[code]
+            common = desk.common[label] & field.reach[place]
+            acc, eldest = desk.acc[label], desk.eldest[label]
             if policy == MEAN:
                 acc += field.window[place] * size
             elif policy == BOTH:
@@ -206,22 +223,24 @@ def _seek(
                 continue
             over = 0
             for word in range(count_words):
-                over |= hall[code, word] + words[place, word]
-            beyond = over & _OVER != 0
-            if beyond:
+                fresh[word] = hall[label, word] + words[place, word]
+                over |= fresh[word]
+            if over & _OVER:
                 taken += field.off[place]
-                if taken >= (best if full else min(best, cost[after])):
-                    continue
-            if not loner and _path_apart(field, desk, desk.node[code], place):
+                fresh[:] = hall[label]
+            if variety > 1:
+                after += _sort_of(common, fresh, variety)
+            if taken >= (best if full else min(best, cost[after])):
                 continue
-            desk.place[nodes], desk.back[nodes] = place, desk.node[code]
+            if not loner and _path_apart(field, desk, desk.node[label], place):
+                continue
+            desk.place[nodes], desk.back[nodes] = place, desk.node[label]
             if full:
                 best, best_node = taken, nodes
             else:
                 cost[after], desk.node[after], desk.acc[after] = taken, nodes, acc
                 desk.eldest[after], desk.common[after] = eldest, common
-                for word in range(count_words):
-                    hall[after, word] = hall[code, word] + (0 if beyond else words[place, word])
+                hall[after] = fresh
                 top = max(top, after)
                 least = min(least, taken)
             nodes += 1
@@ -337,7 +356,7 @@ def sweep(
     return made, work
 
 
-@kernel(FIELD, INTS, INT32S2, INTS, FLOATS, INT, FLOAT, INT, INT, BOOL, INT, OUT_INT32S2, INT)
+@kernel(FIELD, INTS, INT32S2, INTS, FLOATS, INT, FLOAT, INT, INT, BOOL, INT, INT, OUT_INT32S2, INT)
 def swept(
     field: Field,
     players: Array,
@@ -350,10 +369,11 @@ def swept(
     region: int,
     check: bool,
     reserve: int,
+    variety: int,
     rosters: Array,
     made: int,
 ) -> tuple[int, int]:
     """`sweep`, for callers that are not compiled."""
-    desk = new_desk(field, len(players), ahead)
-    way = Way(mode, skip, ahead, region, check, reserve)
+    desk = new_desk(field, len(players) * variety, ahead)
+    way = Way(mode, skip, ahead, region, check, reserve, variety)
     return sweep(field, players, step, desk, listed, price, way, rosters, made)
