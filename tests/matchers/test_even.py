@@ -17,6 +17,7 @@ from evenmatch.domain.snapshot import Snapshot
 from evenmatch.errors import MatcherError
 from evenmatch.matchers.contract import check_plan, plan_wave
 from evenmatch.matchers.even import Even
+from evenmatch.matchers.even_pairs import solve_pairs
 from evenmatch.matchers.even_pool import due_levels
 from evenmatch.matchers.explaining import explain_wave
 from evenmatch.matchers.registry import build
@@ -157,13 +158,10 @@ def test_teams_are_never_behind_the_cheap_plans(form: Format) -> None:
 
 
 def test_a_plan_that_breaks_a_rule_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    from evenmatch.matchers import even
+    def reckless(pool: Any, **rules: Any) -> Any:
+        return solve_pairs(pool._replace(window=np.full(len(pool.rows), np.inf)), **rules)
 
-    def reckless(pool: Any, **_: Any) -> Any:
-        return real(pool._replace(window=np.full(len(pool.rows), np.inf)), **_)
-
-    real = even.solve_pairs
-    monkeypatch.setattr(even, "solve_pairs", reckless)
+    monkeypatch.setattr("evenmatch.matchers.even.solve_pairs", reckless)
     with pytest.raises(MatcherError, match="its plan is refused: match 0 breaks the rule 'window'"):
         Even().plan(duel([1500, 1900]))
 

@@ -1,4 +1,4 @@
-"""The five documents' matchers and `even` in a running server: players join over HTTP, are matched, and survive a crash."""
+"""The matchers in a running server: players join over HTTP, are matched, and survive a crash."""
 
 import re
 from collections.abc import Iterator

@@ -126,9 +126,9 @@ def _windows(pool: Pool, place: int, policy: int) -> Array:
         size = pool.size[place]
         mixed: Array = (mine * size + pool.window * pool.size) / (size + pool.size)
         return mixed
-    if policy == BOTH:
-        return np.minimum(mine, pool.window)
-    return np.where(np.arange(len(pool.rows)) < place, pool.window, mine)
+    later = np.where(np.arange(len(pool.rows)) < place, pool.window, mine)
+    narrow: Array = np.minimum(mine, pool.window)
+    return narrow if policy == BOTH else later
 
 
 def cheap_plans(pool: Pool, form: Format, judge: Judge) -> list[tuple[Array, Array, Array]]:
