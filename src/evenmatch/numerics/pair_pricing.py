@@ -88,12 +88,18 @@ def _near(
     chosen: Any,
 ) -> None:
     """For each player of a line: some whom it may meet, the nearest below and above, then ever farther."""
-    middle, each = 0, chosen.shape[1] // 4
+    middle, above, run, each = 0, 0, 0, chosen.shape[1] // 4
     for at in range(len(place)):
         while middle < len(far_place) and far_rating[middle] < rating[at]:
             middle += 1
+        while above < len(far_place) and far_rating[above] <= rating[at]:
+            above += 1
+        if rating[at] != rating[run]:
+            run = at
+        # Those of one rating begin at different ones of the same rating, or they would all choose the same few.
+        begin = middle + min(at - run, above - middle)
         for step in (-1, 1):
-            to = middle if step > 0 else middle - 1
+            to = begin if step > 0 else begin - 1
             found, passed, apart = 0, 0, 1.0
             # Steps grow from somewhere between one and two, so that neighbours see different distances.
             stretch = 1.5 + (at * 0.6180339887498949) % 1.0
@@ -151,7 +157,7 @@ def _look(
         v = far_place[to]
         known = own + rest[v] + (extra if giant[u] and giant[v] else 0) - below
         # Most pairs are done with by the part of the cost that takes no more than a multiplication.
-        if known + 2 * int(slope * abs(far_rating[to] - mine)) - 2 >= 0 or v == u:
+        if known + 2 * int(slope * abs(far_rating[to] - mine) + 0.499) >= 0 or v == u:
             continue
         weighed += 1
         gap = gap_between(pool, u, v)
