@@ -214,8 +214,7 @@ def group_cost(rate: list[float], size: list[int], group: tuple[int, ...], seats
     """What a sweep from below counts for a group: its spread by gaps, and the players it passes over on the way."""
     players = [rate[one] for one in group for _ in range(size[one])]
     spread = sum(
-        (after - before) * min(below, seats - below)
-        for below, (before, after) in enumerate(pairwise(players), 1)
+        (after - before) * min(below, seats - below) for below, (before, after) in enumerate(pairwise(players), 1)
     )
     passed = sum(size[one] for one in range(group[0], group[-1]) if one not in group)
     return spread + skip * usual_gap(rate, size, group[0], seats) * passed

@@ -16,7 +16,7 @@ Anytime: a budget that is used up ends the search with the best plan so far; the
 made. All choices are settled by value, cost and place: the same pool and rules give the same plan.
 
 Complexity. O(n log n) for sorting, and a sweep's labels: a few dozen a ticket, hardly more in a large pool than in a
-small one. Memory: some 40 bytes a seat beside the columns.
+small one. Memory: under a kilobyte a player at the peak, columns included.
 """
 
 from typing import Any, Final, NamedTuple
@@ -32,14 +32,19 @@ from .team_exact import TICKETS_MAX, exact_teams
 from .team_field import Field, TeamPool, TeamRules, field_of
 from .team_search import improve
 from .team_sweep import FROM_ABOVE, FROM_BELOW, INWARDS, swept
+from .threads import in_parts
 
 __all__ = ["TeamPlan", "TeamPool", "TeamRules", "searched_plan", "team_plan"]
 
 _AHEAD_LEAST: Final = 160
+_PART: Final = 500
+"""Matches that are worth a thread of their own."""
 _LABELS: Final = 8
 """Labels of a sweep that count as one unit of work."""
-_WAYS: Final = ((INWARDS, 4.0), (FROM_BELOW, 16.0), (FROM_ABOVE, 16.0), (INWARDS, 1.0))
-"""In which order sweeps are tried: from where, and what it counts to pass a player over."""
+_WAYS: Final = ((FROM_BELOW, 100.0, False), (FROM_ABOVE, 100.0, False), (INWARDS, 4.0, True), (INWARDS, 1.0, True))
+"""In which order sweeps are tried: from where, what it counts to pass a player over, whether they look far ahead."""
+_ROLE_WAYS: Final = ((FROM_BELOW, 16.0, True), (FROM_ABOVE, 16.0, True), (INWARDS, 4.0, True), (INWARDS, 1.0, True))
+"""The same where there are roles: who is next is not always who is needed."""
 
 
 class TeamPlan(NamedTuple):
@@ -126,10 +131,10 @@ def _best_draft(
     best, spent = _Draft(np.empty((0, 1), np.int32), 0, -np.inf, 0), -1
     by_region = len(_homes(field)) > 1
     for apart in (True, False) if by_region else (False,):
-        for mode, skip in _WAYS:
+        for mode, skip, far in _ROLE_WAYS if len(field.slots) else _WAYS:
             if spent > work // 2 or best.made * field.teams * field.team_size == bound.seats:
                 break
-            draft = _swept_draft(field, codes, price, bound.usable, mode, skip, apart)
+            draft = _swept_draft(field, codes, price, bound.usable, mode, skip, apart, far)
             spent += draft.work
             told = {"regions_apart": apart, "from": ("below", "above", "outside")[mode], "skip": skip}
             steps.append({"step": "sweep", **told, "matches": draft.made, "worth": draft.worth, "work": draft.work})
@@ -158,13 +163,13 @@ def _homes(field: Field) -> list[tuple[int, Array]]:
 
 
 def _swept_draft(
-    field: Field, codes: Codes, price: Array, usable: Array, mode: int, skip: float, apart: bool
+    field: Field, codes: Codes, price: Array, usable: Array, mode: int, skip: float, apart: bool, far: bool
 ) -> _Draft:
     """One draft: home regions first if `apart`, then all who are left."""
     seats = field.teams * field.team_size
     rosters = np.empty((int(field.size[usable].sum()) // seats, seats), np.int32)
     free, made, work = usable.copy(), 0, 0
-    ahead = max(_AHEAD_LEAST, 4 * seats)
+    ahead = max(_AHEAD_LEAST, 4 * seats) if far or len(field.slots) or price.any() else seats + seats // 4 + 8
     check = not codes.exact or not np.isfinite(field.off).all()
     everybody = np.ones(len(free), bool)
     rounds = [(region, home, 2 * seats) for region, home in (_homes(field) if apart else [])]
@@ -223,7 +228,13 @@ def _divided(field: Field, draft: _Draft, steps: list[dict[str, Any]]) -> _Divid
     rosters[: draft.made] = draft.rosters[: draft.made]
     team_of, units, cost = np.full(rosters.shape, -1, np.int8), np.zeros(rows, np.int64), np.zeros(rows)
     match_of = np.full(len(field.size), -1)
-    work = divide(field, rosters, team_of, units, cost, match_of, 0, draft.made)
+    looked: list[int] = []
+
+    def part(first: int, end: int) -> None:
+        looked.append(divide(field, rosters, team_of, units, cost, match_of, first, end))
+
+    in_parts(draft.made, part, least=_PART)
+    work = sum(looked)
     worth = float(field.value[match_of >= 0].sum() - cost.sum())
     steps.append({"step": "divide", "matches": int((units > 0).sum()), "worth": worth, "work": work})
     return _Divided(rosters, team_of, units, cost, match_of, draft.made, worth)
