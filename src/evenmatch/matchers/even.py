@@ -103,7 +103,7 @@ class Even:
         sides: Sequence[str] = (),
         roles: Mapping[str, int] = NO_ROLES,
         off_role: float | str = 1,
-        work: int = 150_000,
+        work: int = 100_000,
     ) -> None:
         """Parameters, all of them optional.
 
