@@ -12,8 +12,9 @@ from evenmatch.domain.arrays import NO_PAIRS, NONE, Array
 from evenmatch.numerics import pair_matching
 from evenmatch.numerics.match_terms import TERMS, UNITS, Weights, plan_costs, plan_terms
 from evenmatch.numerics.matching_proof import shared_duals
-from evenmatch.numerics.pair_matching import best_pairs, worth_of
+from evenmatch.numerics.pair_matching import best_pairs, most_pairs, worth_of
 from evenmatch.numerics.pair_pool import PairPool, all_pairs, pool_of
+from evenmatch.numerics.pair_pricing import ALL
 from tests.reference import pair_pool as reference
 from tests.reference.pair_pool import Pairs, Single
 
@@ -206,7 +207,7 @@ def test_larger_crowds_come_with_a_proof_over_all_pairs(kind: str) -> None:
     found = best_pairs(made, worth)
     assert found.weight == found.bound
     # The proof once more, over every pair that may meet.
-    solution, _, _ = pair_matching._priced(made, worth)
+    solution = pair_matching._priced(made, worth, ALL).solution
     mate, price, holder, dual = solution
     u, v, cost = all_pairs(made)
     covered = price[u] + price[v] + shared_duals(len(mate), holder, dual, u, v)
@@ -214,6 +215,21 @@ def test_larger_crowds_come_with_a_proof_over_all_pairs(kind: str) -> None:
     assert (price >= 0).all()
     assert (dual >= 0).all()
     assert (price[mate < 0] == 0).all()
+
+
+@pytest.mark.parametrize("kind", sorted(CROWDS))
+@pytest.mark.parametrize("work", [0, 100_000])
+def test_with_little_work_the_bounds_still_hold(kind: str, work: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    players, apart, met = many(1500, 4, **CROWDS[kind])
+    made = pool(players, "mean", apart, met)
+    worth = worth_of(np.array([player.level for player in players], np.int64), made)
+    best = best_pairs(made, worth)
+    monkeypatch.setattr(pair_matching, "LOOK_LEAST", 4)
+    brief = best_pairs(made, worth, work)
+    assert brief.weight <= best.weight <= brief.bound
+    assert best.bound == best.weight
+    assert int((best.mate >= 0).sum()) // 2 <= most_pairs(made, worth, brief.bound)
+    assert int((best.mate >= 0).sum()) // 2 == most_pairs(made, worth, best.bound)
 
 
 def test_a_seat_that_is_worth_less_than_its_cost_is_left() -> None:

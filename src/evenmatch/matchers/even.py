@@ -15,7 +15,8 @@ match must be worth its cost now, or it waits (`even_pool`).
 
 Promises.
   1. Never a double booking, never a broken rule: a plan that fails the check is refused by an error.
-  2. Pairs: exactly lexicographic (matches, levels of due tickets, cost), proven among all pairs that may meet.
+  2. Pairs: exactly lexicographic (matches, levels of due tickets, cost), proven among all pairs that may meet, unless
+     `work` is used up before; the bounds say so.
   3. Bounded overtaking. A ticket that has missed more than `overtaken_most` waves is due. A miss is a wave that seated
      somebody else, so it was passed over no more often than that. Among pairs, no later ticket that is not due sits in
      a place that a due ticket could have taken: with the due one in its place there would be as many matches and higher
@@ -70,6 +71,10 @@ LISTED_MAX: Final = 200
 """Tickets of which all pairs are asked when time will change the answer; of more it is asked at every beat."""
 
 
+PAIRS_A_UNIT: Final = 400
+"""Pairs of single players that may be weighed for each unit of `work`."""
+
+
 class Even:
     """One matcher for any format; see the note above."""
 
@@ -119,7 +124,7 @@ class Even:
         latency_cap_ms: nobody plays in a region farther away than this; 0 = no cap beside the queue's own.
         sides: the names of two sides; a player's rating on a side is the fact `ratings.SIDE`.
         roles, off_role: a table role -> places in a team; what it costs to play a role one did not name, or "never".
-        work: how much the search for teams may do, in its own units.
+        work: how much may be done for one plan, in units of the search for teams; of pairs 400 are weighed for one.
         """
         self.window, self.window_growth, self.window_free_s = window, window_growth, window_free_s
         self.window_density, self.window_policy = window_density, window_policy
@@ -181,8 +186,9 @@ class Even:
         reasons[pool.rows[seated]] = int(Reason.SEATED)
         total, due = float(cost.sum()), pool.level > 0
         due_left = int(np.count_nonzero(due)) - int(np.count_nonzero(due[seated]))
+        slack = None if solved.slack is None else min(solved.slack, total)
         details = details_of(
-            *(int(pool.size[seated].sum()), solved.seats_bound, total, solved.slack),
+            *(int(pool.size[seated].sum()), solved.seats_bound, total, slack),
             *(int(np.count_nonzero(due)), due_left, solved.account),
         )
         ticket = snapshot.ticket[pool.rows]
@@ -265,6 +271,7 @@ class Even:
                 policy=self.rule.policy,
                 scale=self.rating_scale,
                 lobby=form.teams == 1,
+                work=PAIRS_A_UNIT * self.work,
                 worth=worth,
             )
 

@@ -2,8 +2,9 @@
 
 What is promised, without `hold`, strictly in this order: as many matches as can be; of those plans the ones that seat
 the highest total of levels of due tickets; of those the ones of least cost. Between plans that are equal in all three
-nothing is promised but that the same snapshot gives the same plan. With `hold`: the highest total of what seats are
-worth less costs, due tickets first.
+nothing is promised but that the same snapshot gives the same plan. Where so many are so alike that the work allowed
+does not suffice to prove it, the plan is the best among the pairs that were looked at, and the bounds say what it may
+lack. With `hold`: the highest total of what seats are worth less costs, due tickets first.
 
 In a lobby of two a party of two is a match by itself, and single players make pairs.
 """
@@ -18,7 +19,7 @@ from evenmatch.errors import MatcherError
 from evenmatch.matchers.even_pool import Pool
 from evenmatch.numerics import pair_pool
 from evenmatch.numerics.match_terms import UNITS, Weights
-from evenmatch.numerics.pair_matching import best_pairs, worth_of
+from evenmatch.numerics.pair_matching import best_pairs, most_pairs, worth_of
 
 __all__ = ["Solved", "solve_pairs"]
 
@@ -55,9 +56,13 @@ def solve_pairs(
     policy: int,
     scale: float,
     lobby: bool,
+    work: int,
     worth: Array | None = None,
 ) -> Solved:
-    """The best pairs; `lobby`: both are in one team. `worth`, float64[n]: of a seat, to hold poor matches back."""
+    """The best pairs; `lobby`: both are in one team. `worth`, float64[n]: of a seat, to hold poor matches back.
+
+    `work`: pairs that may be weighed beyond those that are solved for.
+    """
     if lobby:
         weights = weights._replace(imbalance=0.0, distribution=0.0, premade=0.0)
     (solos,) = np.nonzero(pool.size == 1)
@@ -85,7 +90,7 @@ def solve_pairs(
         raise MatcherError(
             f"even: ratings are too far apart for {len(solos)} players: use a larger rating_scale or smaller weights"
         ) from None
-    best = best_pairs(given, worths)
+    best = best_pairs(given, worths, work)
     earlier = np.flatnonzero(best.mate > np.arange(len(best.mate)))
     later = best.mate[earlier]
     alone = np.flatnonzero(best.mate < 0)
@@ -108,14 +113,14 @@ def solve_pairs(
         teams = np.concatenate([teams, np.column_stack([np.zeros(len(parties), np.int64), np.full(len(parties), -1)])])
         order = np.argsort(rosters[:, 0], kind="stable")
         rosters, teams = rosters[order], teams[order]
-    seats = 2 * len(rosters) if worth is None else 2 * (len(solos) // 2 + len(parties))
+    most = most_pairs(given, worths, best.bound) if worth is None else len(solos) // 2
     return Solved(
         rosters,
         teams,
         reasons,
-        seats_bound=seats,
+        seats_bound=2 * (most + len(parties)),
         slack=(best.bound - best.weight) / (2 * UNITS) if worth is None else None,
-        account={"solver": "pairs", "pairs_weighed": best.priced, "rounds": best.rounds},
+        account={"solver": "pairs", "pairs_weighed": best.priced, "rounds": best.rounds, "work": best.work},
     )
 
 

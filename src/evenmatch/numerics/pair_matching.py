@@ -18,7 +18,9 @@ Worths. With C no less than any cost, k no less than the number of pairs and L t
     A = L * B + 2 * (k + 1) * C + 2   one pair more outweighs any levels and costs
     worth = A / 2 + B * level
 
-The proof. `PairPlan.bound` is the dual: no matching weighs more. It equals the weight found.
+The proof. `PairPlan.bound` is the dual: no matching weighs more. It equals the weight found, unless the work allowed
+was used up before: then the bound is the prices with all that they may lack (`Judged.short`), and the matching is the
+best for the pairs that were looked at. Work is counted in pairs weighed, so that the same pool gives the same answer.
 """
 
 from typing import Final, NamedTuple
@@ -29,13 +31,12 @@ from evenmatch.domain.arrays import NONE, Array
 
 from .matching import WEIGHT_MAX, GrowingMatching, dual_total, heaviest, total
 from .pair_pool import PairPool, all_pairs, costs_of, most_units
-from .pair_pricing import Solution, lines_of, near_pairs, underpriced
+from .pair_pricing import ALL, Solution, lines_of, near_pairs, underpriced
 
-__all__ = ["LEVELS_MAX", "LISTED_MAX", "PairPlan", "best_pairs", "worth_of"]
+__all__ = ["LISTED_MAX", "PairPlan", "best_pairs", "most_pairs", "worth_of"]
 
 LISTED_MAX: Final = 150
 """Players of whom all pairs are listed."""
-LEVELS_MAX: Final = 64
 SAMPLE: Final = 3
 """A sample is one player in so many."""
 FEW: Final = 400
@@ -49,6 +50,8 @@ BEST: Final = 24
 """Pairs of the core that look best at the prices of the sample."""
 KEPT: Final = 4
 """Underpriced pairs that each player adds in a round, at most."""
+LOOK_LEAST: Final = 64
+"""Everybody may weigh so many pairs, however little work is allowed."""
 _ANY: Final = 2**61
 
 
@@ -62,11 +65,13 @@ class PairPlan(NamedTuple):
     weight: int
     """What they weigh."""
     bound: int
-    """No matching weighs more; equal to `weight`."""
+    """No matching weighs more; equal to `weight` where there was work enough."""
     priced: int
     """Pairs that the solver was given."""
     rounds: int
     """How often all pairs were judged; 0 = all were listed."""
+    work: int
+    """Pairs that were weighed while judging."""
 
 
 def worth_of(level: Array, pool: PairPool, own: Array = NONE) -> Array:
@@ -95,30 +100,54 @@ def worth_of(level: Array, pool: PairPool, own: Array = NONE) -> Array:
             level[having[len(having) // 2 :]] = 0
 
 
-def best_pairs(pool: PairPool, worth: Array) -> PairPlan:
-    """The matching of the greatest weight; `worth`, int64[n]."""
+def most_pairs(pool: PairPool, worth: Array, bound: int) -> int:
+    """No matching has more pairs, if none weighs more than `bound`; `worth` as `worth_of` makes it without `own`."""
+    if len(worth) < 2:
+        return 0
+    least = 2 * (2 * int(worth.min()) - most_units(pool))
+    return min(len(worth) // 2, bound // least)
+
+
+class _Priced(NamedTuple):
+    """What came of solving and judging again and again."""
+
+    solution: Solution
+    given: int
+    rounds: int
+    short: int
+    work: int
+
+
+def best_pairs(pool: PairPool, worth: Array, work: int = ALL) -> PairPlan:
+    """The matching of the greatest weight; `worth`, int64[n]; `work`: pairs that may be weighed while judging."""
     if len(worth) <= LISTED_MAX:
         u, v, cost = all_pairs(pool)
         weight = 2 * (worth[u] + worth[v] - cost)
         good = weight > 0
         u, v, cost, weight = u[good], v[good], cost[good], weight[good]
-        solution, given, rounds = heaviest(len(worth), u, v, weight), len(u), 0
+        found = _Priced(heaviest(len(worth), u, v, weight), len(u), 0, 0, 0)
     else:
-        solution, given, rounds = _priced(pool, worth)
+        found = _priced(pool, worth, work)
+    solution, given, rounds, short, spent = found
     mate, price, holder, dual = solution
     earlier = np.flatnonzero(mate > np.arange(len(mate)))
     paid = costs_of(pool, earlier, mate[earlier])
     won = total(2 * (worth[earlier] + worth[mate[earlier]] - paid))
-    return PairPlan(mate, total(paid), won, dual_total(len(worth), price, holder, dual), given, rounds)
+    bound = dual_total(len(worth), price, holder, dual) + short
+    return PairPlan(mate, total(paid), won, bound, given, rounds, spent)
 
 
-def _priced(pool: PairPool, worth: Array) -> tuple[Solution, int, int]:
-    count, lines = len(worth), lines_of(pool)
-    guess = _guess(pool, worth) if count > FEW else NONE
+def _priced(pool: PairPool, worth: Array, work: int) -> _Priced:
+    count, lines, spent = len(worth), lines_of(pool), 0
+    guess = NONE
+    if count > FEW:
+        guess, spent = _guess(pool, worth, work // 4)
     u, v = near_pairs(pool, lines, NEAR, 0 if len(guess) else FAR)
     if len(guess):
         alone = np.full(count, -1, np.int64)
-        w, x, _ = underpriced(pool, lines, worth, (alone, guess, alone, NONE), limit=_ANY, keep=BEST)
+        best = (alone, guess, alone, NONE)
+        w, x, _, more = underpriced(pool, lines, worth, best, limit=_ANY, keep=BEST, most=_each(work // 4, count))
+        spent += more
         keys = np.unique(np.concatenate([np.minimum(u, v) * count + np.maximum(u, v), w * count + x]))
         u, v = keys // count, keys % count
     weight = _weigh(pool, worth, u, v)
@@ -128,10 +157,18 @@ def _priced(pool: PairPool, worth: Array) -> tuple[Solution, int, int]:
     while True:
         solution = growing.solution()
         rounds += 1
-        u, v, _ = underpriced(pool, lines, worth, solution, keep=KEPT)
-        if not len(u):
-            return solution, len(growing.first), rounds
+        u, v, short, more = underpriced(
+            pool, lines, worth, solution, keep=KEPT, most=_each(max(work - spent, work // 4), count)
+        )
+        spent += more
+        if not len(u) or spent >= work:
+            return _Priced(solution, len(growing.first), rounds, short, spent)
         growing.add(u, v, _weigh(pool, worth, u, v))
+
+
+def _each(work: int, count: int) -> int:
+    """How many pairs everybody may weigh."""
+    return max(work // count, LOOK_LEAST)
 
 
 def _weigh(pool: PairPool, worth: Array, u: Array, v: Array) -> Array:
@@ -139,14 +176,14 @@ def _weigh(pool: PairPool, worth: Array, u: Array, v: Array) -> Array:
     return weight
 
 
-def _guess(pool: PairPool, worth: Array) -> Array:
-    """int64[n]: the price of everybody, as a sample tells it."""
+def _guess(pool: PairPool, worth: Array, work: int) -> tuple[Array, int]:
+    """int64[n]: the price of everybody, as a sample tells it; and the work that it took."""
     rating = np.where(np.isnan(pool.first), pool.second, pool.first)
     order = np.argsort(rating, kind="stable")
     kind = _kinds(pool)[order]
     groups = [order[kind == each] for each in range(int(kind.max()) + 1)]
     sample = np.sort(np.concatenate([group[1::SAMPLE] for group in groups]))
-    _, price, holder, dual = _solved(_part(pool, sample), worth[sample])
+    (_, price, holder, dual), spent = _solved(_part(pool, sample), worth[sample], work)
     rest = np.empty(len(worth))
     rest[sample] = price + _half_duals(len(sample), holder, dual) - 2 * worth[sample]
     guess = np.zeros(len(worth))
@@ -154,17 +191,17 @@ def _guess(pool: PairPool, worth: Array) -> Array:
         known = group[1::SAMPLE]
         if len(known):
             guess[group] = np.interp(rating[group], rating[known], rest[known]) + 2 * worth[group]
-    whole: Array = guess.clip(0, _ANY).astype(np.int64)
-    return whole
+    return guess.clip(0, _ANY).astype(np.int64), spent
 
 
-def _solved(pool: PairPool, worth: Array) -> Solution:
+def _solved(pool: PairPool, worth: Array, work: int) -> tuple[Solution, int]:
     if len(worth) > LISTED_MAX:
-        return _priced(pool, worth)[0]
+        found = _priced(pool, worth, work)
+        return found.solution, found.work
     u, v, cost = all_pairs(pool)
     weight = 2 * (worth[u] + worth[v] - cost)
     good = weight > 0
-    return heaviest(len(worth), u[good], v[good], weight[good])
+    return heaviest(len(worth), u[good], v[good], weight[good]), 0
 
 
 def _kinds(pool: PairPool) -> Array:

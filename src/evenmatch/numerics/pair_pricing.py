@@ -11,6 +11,11 @@ asked of each. With sides one looks from either side onto the other.
 `underpriced` passes over a block of `BLOCK` players if the least rest in it, at the least gap to it and the least cost
 of such a gap, is enough; so all pairs are judged though few are looked at. Latency, doubt and repeats only ever make a
 pair dearer than that, or leave it as it is, and are weighed exactly for the pairs that are looked at.
+
+Where very many have the same rating, very many pairs are almost tight, and to weigh them all takes too long. So every
+player weighs at most so many; of what is farther away only the blocks are judged, and the most that a pair there could
+be underpriced is noted. Whoever's price is raised by as much, or by the worst pair found, has no underpriced pair
+left: the sum of these raises is what the prices may be short of a proof (`Judged.short`).
 """
 
 from functools import partial
@@ -21,15 +26,17 @@ import numpy as np
 from evenmatch.domain.arrays import Array
 
 from .acceptable_pairs import windows_over
-from .compiled import BOOLS, FLOAT, FLOATS, INT, INTS, INTS2, OUT_INTS2, kernel
+from .compiled import BOOLS, FLOAT, FLOATS, INT, INTS, INTS2, OUT_INTS, OUT_INTS2, kernel
 from .match_terms import UNITS
 from .pair_pool import POOL, PairPool, gap_between, least_units, may_meet, units_between
 from .threads import in_parts
 from .window_pricing import blossom_chains, distinct_pairs, shared_dual
 
-__all__ = ["Line", "lines_of", "near_pairs", "underpriced"]
+__all__ = ["ALL", "Judged", "Line", "lines_of", "near_pairs", "underpriced"]
 
 BLOCK: Final = 64
+ALL: Final = 2**62
+"""More pairs than anybody has."""
 WALK: Final = 48
 """How many players a search for near ones passes for each that it wants, at most."""
 
@@ -133,8 +140,12 @@ def _look(
     size: int,
     worst: int,
     below: int,
+    weighed: int,
 ) -> Any:
-    """Look at each player of a block: how many are kept now, where the worst of them is, and what is below it."""
+    """Look at each player of a block: how many are kept now, where the worst of them is, and what is below it.
+
+    And how many pairs were weighed, `weighed` before.
+    """
     count = len(rest)
     for to in range(first, last):
         v = far_place[to]
@@ -142,6 +153,7 @@ def _look(
         # Most pairs are done with by the part of the cost that takes no more than a multiplication.
         if known + 2 * int(slope * abs(far_rating[to] - mine)) - 2 >= 0 or v == u:
             continue
+        weighed += 1
         gap = gap_between(pool, u, v)
         cost = units_between(pool, u, v, gap)
         if known + 2 * cost >= 0 or not may_meet(pool, u, v, gap):
@@ -157,12 +169,12 @@ def _look(
         if size == len(found):
             worst = int(slacks.argmax())
             below = min(limit, slacks[worst])
-    return size, worst, below
+    return size, worst, below, weighed
 
 
 @kernel(
     *(POOL, INTS, FLOATS, INTS, FLOATS, INTS, INTS, INTS2, INTS, BOOLS, INT),
-    *(INTS, INTS, INTS, FLOAT, INT, OUT_INTS2, OUT_INTS2, INT, INT),
+    *(INTS, INTS, INTS, FLOAT, INT, OUT_INTS2, OUT_INTS2, INT, OUT_INTS, OUT_INTS, INT, INT),
 )
 def _underpriced(
     pool: Any,
@@ -183,18 +195,23 @@ def _underpriced(
     limit: int,
     found: Any,
     slacks: Any,
+    most: int,
+    short: Any,
+    work: Any,
     begin: int,
     end: int,
 ) -> None:
     """The places with the least slack below the limit for each player of a line from `begin` to `end`.
 
     Pairs of two in the `giant` blossom have at least `extra` beyond their rest; `least` is the least rest of each block
-    for players outside and inside it.
+    for players outside and inside it. Each player weighs about `most` pairs; `short` is the most that one of the others
+    can be below 0, `work` how many were weighed.
     """
     lowest = (least[0].min(), least[1].min())
     for at in range(begin, end):
         u, mine, size = place[at], rating[at], 0
         own, below, worst, inside = rest[u], limit, 0, int(giant[u])
+        weighed, lacking = 0, 0
         # From the nearest block downwards, then upwards, so that what is farther has the harder limit.
         nearest, above = low[at], high[at]
         while nearest < above:
@@ -212,27 +229,49 @@ def _underpriced(
                 if enough + lowest[inside] >= 0:
                     break
                 if enough + least[inside, block] < 0:
-                    size, worst, below = _look(
-                        *(pool, u, mine, own, first, last, far_place, far_rating, rest, giant, extra),
-                        *(holder, head, sums, slope, limit, found[at], slacks[at], size, worst, below),
-                    )
+                    if weighed < most:
+                        size, worst, below, weighed = _look(
+                            *(pool, u, mine, own, first, last, far_place, far_rating, rest, giant, extra),
+                            *(holder, head, sums, slope, limit, found[at], slacks[at], size, worst, below, weighed),
+                        )
+                    else:
+                        lacking = max(lacking, -(enough + below + least[inside, block]))
                 block += step
         found[at, size:] = -1
+        short[at], work[at] = lacking, weighed
+
+
+class Judged(NamedTuple):
+    """Pairs that are underpriced, each once, earlier place first, in ascending order."""
+
+    first: Array
+    second: Array
+    short: int
+    """So much the sum of all prices lacks, at the most, for a proof; 0 = nobody is underpriced."""
+    work: int
+    """Pairs that were weighed."""
 
 
 def underpriced(
-    pool: PairPool, lines: list[Line], worth: Array, solution: Solution, *, limit: int = 0, keep: int
-) -> tuple[Array, Array, bool]:
+    pool: PairPool,
+    lines: list[Line],
+    worth: Array,
+    solution: Solution,
+    *,
+    limit: int = 0,
+    keep: int,
+    most: int = ALL,
+) -> Judged:
     """All pairs whose slack is below the limit, or for each player of each line the `keep` of least slack.
 
-    Each pair once, earlier place first, in ascending order; and whether all are among them.
+    Each player weighs about `most` pairs at the most.
     """
     _, price, holder, dual = solution
     count = len(price)
     rest = price - 2 * worth
     head, sums, giant, extra = blossom_chains(count, holder, dual)
     slope = float((pool.weights[0] + 2 * pool.weights[2]) / pool.scale * UNITS)
-    keys, complete = [np.empty(0, np.int64)], True
+    keys, work, short = [np.empty(0, np.int64)], 0, np.zeros(count, np.int64)
     for line in lines:
         blocks = np.arange(0, len(line.far_place), BLOCK)
         seen = rest[line.far_place]
@@ -240,11 +279,14 @@ def underpriced(
         least = np.stack([np.minimum.reduceat(each, blocks) for each in (seen, inside)])
         found = np.empty((len(line.place), keep), np.int64)
         slacks = np.empty((len(line.place), keep), np.int64)
+        lacking, weighed = np.empty(len(line.place), np.int64), np.empty(len(line.place), np.int64)
         given: Any = (pool, *line, least, rest, giant, extra, holder, head, sums, slope, limit, found, slacks)
-        in_parts(len(line.place), partial(_underpriced, *given), least=1000)
-        complete = complete and bool((found[:, -1] < 0).all())
+        in_parts(len(line.place), partial(_underpriced, *given, most, lacking, weighed), least=1000)
+        work += int(weighed.sum())
+        slacks[found < 0] = 0
+        short[line.place] = np.maximum(short[line.place], np.maximum(lacking, -slacks.min(axis=1)))
         at, column = np.nonzero(found >= 0)
         u, v = line.place[at], found[at, column]
         keys.append(np.minimum(u, v) * count + np.maximum(u, v))
     together = np.unique(np.concatenate(keys))
-    return together // count, together % count, complete
+    return Judged(together // count, together % count, int(short.sum()), work)
