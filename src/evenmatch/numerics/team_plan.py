@@ -29,13 +29,14 @@ from .team_bounds import SeatsBound, cost_bound, seats_bound, size_prices
 from .team_codes import Codes, codes_of
 from .team_draft import divide, rough_worth
 from .team_exact import TICKETS_MAX, exact_teams
-from .team_field import Field, TeamPool, TeamRules, field_of
+from .team_field import BOTH, MEAN, OLDER, Field, TeamPool, TeamRules, field_of
 from .team_search import improve
 from .team_sweep import FROM_ABOVE, FROM_BELOW, INWARDS, swept
 from .threads import in_parts
 
 __all__ = ["TeamPlan", "TeamPool", "TeamRules", "searched_plan", "team_plan"]
 
+TEAMS_MAX: Final = 127
 _AHEAD_LEAST: Final = 160
 _PART: Final = 500
 """Matches that are worth a thread of their own."""
@@ -76,15 +77,41 @@ class _Draft(NamedTuple):
 def team_plan(pool: TeamPool, rules: TeamRules, start: Array | None = None) -> TeamPlan:
     """The best plan that the budget allows.
 
-    `start`, int[k, width]: matches to begin from, tickets by canonical place, -1 = empty; they are divided anew.
+    `start`, int[k, width]: matches to begin from, tickets by canonical place, -1 = empty; they are divided anew. Raises
+    ValueError where the pool's columns and the rules do not go together.
     """
     if len(pool.size) <= TICKETS_MAX:
+        _check(pool, rules)
         return _exact(field_of(pool, rules))
     return searched_plan(pool, rules, start)
 
 
+def _check(pool: TeamPool, rules: TeamRules) -> None:
+    """Raise ValueError where a pool and rules do not go together."""
+    if not 1 <= rules.teams <= TEAMS_MAX or rules.size < 1:
+        raise ValueError(f"a match has 1 to {TEAMS_MAX} teams of at least one player, not {rules.teams}x{rules.size}")
+    if rules.policy not in (MEAN, OLDER, BOTH):
+        raise ValueError(f"the policy must be {MEAN} (mean), {OLDER} (older) or {BOTH} (both), not {rules.policy}")
+    if rules.places and sum(rules.places) != rules.size:
+        raise ValueError(f"a team of {rules.size} needs as many places for roles, not {sum(rules.places)}")
+    if pool.role_cost.shape[1] != len(rules.places):
+        raise ValueError(f"prices are for {pool.role_cost.shape[1]} roles, and a team has {len(rules.places)}")
+    count, players = len(pool.size), int(pool.size.sum())
+    for name, column, rows in (
+        *((name, getattr(pool, name), count) for name in ("window", "value", "latency")),
+        *((name, getattr(pool, name), players) for name in ("mu", "sigma", "role_cost")),
+        ("start", pool.start, count + 1),
+        ("reach", pool.reach, count if len(pool.reach) else 0),
+    ):
+        if len(column) != rows:
+            raise ValueError(
+                f"{name} must have {rows} rows for {count} tickets of {players} players, not {len(column)}"
+            )
+
+
 def searched_plan(pool: TeamPool, rules: TeamRules, start: Array | None = None) -> TeamPlan:
     """The plan that the search finds, however few tickets there are."""
+    _check(pool, rules)
     field = field_of(pool, rules)
     bound = seats_bound(field)
     seats = rules.teams * rules.size
