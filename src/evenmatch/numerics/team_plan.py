@@ -10,6 +10,7 @@ Idea. Up to `TICKETS_MAX` tickets: everything is tried (`team_exact`). Otherwise
      nearest, and not to the last ticket; then all who are left, wherever they can play; then all regions at once. From
      below, from above, and from both ends inwards. The most valuable draft is kept;
   3. its matches are divided into teams (`team_split`), and it is made better while the budget lasts (`team_search`).
+     Up to `_FEW` tickets several drafts are, since a few matches more or less count for much there.
 A plan that is given as a start competes with the drafts, as far as its matches keep the rules.
 
 Anytime: a budget that is used up ends the search with the best plan so far; the first sweep and its division are always
@@ -38,6 +39,10 @@ __all__ = ["TeamPlan", "TeamPool", "TeamRules", "searched_plan", "team_plan"]
 
 TEAMS_MAX: Final = 127
 _AHEAD_LEAST: Final = 160
+_MORE_WAYS: Final = ((INWARDS, 0.25, True), (FROM_BELOW, 2.0, True), (FROM_ABOVE, 2.0, True), (FROM_BELOW, 0.0, True))
+_FEW: Final = 300
+"""With up to so many tickets more sweeps are made, and several drafts are made better."""
+_STARTS: Final = 8
 _PART: Final = 500
 """Matches that are worth a thread of their own."""
 _LABELS: Final = 8
@@ -119,12 +124,18 @@ def searched_plan(pool: TeamPool, rules: TeamRules, start: Array | None = None) 
         return _plan(field, np.empty((0, seats), np.int32), np.empty((0, seats), np.int8), np.empty(0), bound, ())
     codes = codes_of(rules.teams, rules.size, np.unique(field.size[bound.usable]).tolist())
     price = _prices(field, bound.usable)
-    draft, steps = _best_draft(field, codes, price, bound, rules.work)
-    plan = _divided(field, draft, steps)
+    drafts, steps = _drafts(field, codes, price, bound, rules.work)
     if start is not None and len(start):
-        given = _divided(field, _from_start(field, start), steps)
-        plan = given if given.worth > plan.worth else plan
-    return _bettered(field, codes, price, plan, bound, rules.work - sum(step["work"] for step in steps), steps)
+        drafts.append(_from_start(field, start))
+    plans = sorted((_divided(field, draft, steps) for draft in drafts), key=lambda plan: -plan.worth)
+    plans = plans[: _STARTS if len(field.size) <= _FEW else 1]
+    share = (rules.work - sum(step["work"] for step in steps)) // len(plans)
+    if share > 0:
+        plans = [_bettered(field, codes, price, plan, share, steps) for plan in plans]
+    plan = max(plans, key=lambda plan: plan.worth)
+    value = np.where(plan.rosters >= 0, field.value[plan.rosters], 0.0).sum(axis=1)
+    kept = (plan.units > 0) & (value >= plan.cost)
+    return _plan(field, plan.rosters[kept], plan.team_of[kept], plan.cost[kept], bound, tuple(steps))
 
 
 def _exact(field: Field) -> TeamPlan:
@@ -150,24 +161,30 @@ def _prices(field: Field, usable: Array) -> Array:
     return price
 
 
-def _best_draft(
+def _drafts(
     field: Field, codes: Codes, price: Array, bound: SeatsBound, work: int
-) -> tuple[_Draft, list[dict[str, Any]]]:
-    """The most valuable of several sweeps, as far as spread and latency tell; one that fills the bound ends it."""
+) -> tuple[list[_Draft], list[dict[str, Any]]]:
+    """Several sweeps: of few tickets all, of many the most valuable one, as far as spread and latency tell.
+
+    With many tickets a sweep that fills the bound is the last.
+    """
     steps: list[dict[str, Any]] = []
+    drafts: list[_Draft] = []
     best, spent = _Draft(np.empty((0, 1), np.int32), 0, -np.inf, 0), -1
-    by_region = len(_homes(field)) > 1
+    by_region, few = len(_homes(field)) > 1, len(field.size) <= _FEW
+    ways = (_ROLE_WAYS if len(field.slots) else _WAYS) + (_MORE_WAYS if few else ())
     for apart in (True, False) if by_region else (False,):
-        for mode, skip, far in _ROLE_WAYS if len(field.slots) else _WAYS:
-            if spent > work // 2 or best.made * field.teams * field.team_size == bound.seats:
+        for mode, skip, far in ways:
+            if spent > work // 2 or (best.made * field.teams * field.team_size == bound.seats and not few):
                 break
             draft = _swept_draft(field, codes, price, bound.usable, mode, skip, apart, far)
             spent += draft.work
             told = {"regions_apart": apart, "from": ("below", "above", "outside")[mode], "skip": skip}
             steps.append({"step": "sweep", **told, "matches": draft.made, "worth": draft.worth, "work": draft.work})
+            drafts.append(draft)
             if draft.worth > best.worth:
                 best = draft
-    return best, steps
+    return drafts if few else [best], steps
 
 
 def _homes(field: Field) -> list[tuple[int, Array]]:
@@ -268,23 +285,14 @@ def _divided(field: Field, draft: _Draft, steps: list[dict[str, Any]]) -> _Divid
 
 
 def _bettered(
-    field: Field,
-    codes: Codes,
-    price: Array,
-    plan: _Divided,
-    bound: SeatsBound,
-    work: int,
-    steps: list[dict[str, Any]],
-) -> TeamPlan:
-    """The plan made better, and without matches that cost more than they seat."""
+    field: Field, codes: Codes, price: Array, plan: _Divided, work: int, steps: list[dict[str, Any]]
+) -> _Divided:
+    """The plan made better, in place."""
     account = np.zeros(8, np.int64)
-    if work > 0:
-        improve(field, codes.players, codes.step, price, *plan[:5], plan.made, _variety(field), work, account)
-        for at, move in enumerate(("bench", "regroup for seats", "exchange", "regroup for cost")):
-            steps.append({"step": move, "moves": int(account[2 * at]), "work": int(account[2 * at + 1])})
-    value = np.where(plan.rosters >= 0, field.value[plan.rosters], 0.0).sum(axis=1)
-    kept = (plan.units > 0) & (value >= plan.cost)
-    return _plan(field, plan.rosters[kept], plan.team_of[kept], plan.cost[kept], bound, tuple(steps))
+    improve(field, codes.players, codes.step, price, *plan[:5], plan.made, _variety(field), work, account)
+    for at, move in enumerate(("bench", "regroup for seats", "exchange", "regroup for cost")):
+        steps.append({"step": move, "moves": int(account[2 * at]), "work": int(account[2 * at + 1])})
+    return plan._replace(worth=float(field.value[plan.match_of >= 0].sum() - plan.cost.sum()))
 
 
 def _plan(
