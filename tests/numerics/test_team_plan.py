@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from evenmatch.numerics import threads
 from evenmatch.numerics.match_terms import UNITS
 from evenmatch.numerics.team_field import BOTH, MEAN, OLDER, TeamPool, TeamRules
 from evenmatch.numerics.team_plan import TeamPlan, searched_plan, team_plan
@@ -221,3 +222,15 @@ def test_columns_of_the_wrong_length_are_named() -> None:
         team_plan(pool._replace(window=np.zeros(2)), TeamRules(2, 2))
     with pytest.raises(ValueError, match="mu must have 6 rows"):
         team_plan(pool._replace(mu=np.zeros(3)), TeamRules(2, 2))
+
+
+def test_threads_change_nothing() -> None:
+    pool, rules, before = crowd(6_000, 4), TeamRules(2, 4, work=0), threads.count()
+    plans = []
+    for count in (1, 3):
+        threads.use(count)
+        plans.append(team_plan(pool, rules))
+    threads.use(before)
+    assert len(plans[0].cost) > 1_000
+    assert all(np.array_equal(*(getattr(plan, name) for plan in plans)) for name in ("rosters", "team_of", "cost"))
+    assert plans[0].steps == plans[1].steps
