@@ -224,7 +224,7 @@ def _swept_draft(
         before = made
         made, labels = swept(
             *(field, codes.players, codes.step, listed, price, mode, skip, ahead, region, check, reserve),
-            *(_variety(field, pooled=region == -1), rosters, made),
+            *(_variety(field), rosters, made),
         )
         work += labels
         taken = rosters[before:made]
@@ -232,11 +232,9 @@ def _swept_draft(
     return _Draft(rosters, made, rough_worth(field, rosters, made), work // _LABELS)
 
 
-def _variety(field: Field, *, pooled: bool = True) -> int:
-    """How many groups of a composition to keep: several where roles or regions forbid much."""
-    if not np.isfinite(field.off).all():
-        return 8
-    return 4 if pooled and (field.reach != -1).any() else 1
+def _variety(field: Field) -> int:
+    """How many groups of a composition to keep: several where roles can't be exchanged."""
+    return 1 if np.isfinite(field.off).all() else 8
 
 
 def _from_start(field: Field, start: Array) -> _Draft:
