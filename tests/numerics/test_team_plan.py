@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from evenmatch.numerics import threads
 from evenmatch.numerics.match_terms import UNITS
 from evenmatch.numerics.team_field import BOTH, MEAN, OLDER, TeamPool, TeamRules
 from evenmatch.numerics.team_plan import TeamPlan, searched_plan, team_plan
@@ -197,3 +198,39 @@ def test_a_lobby_has_one_team_and_all_against_all_has_one_player_a_team() -> Non
     assert set(lobby.team_of.ravel().tolist()) == {0}
     everybody = team_plan(pool_of([[1500.0 + at] for at in range(16)]), TeamRules(8, 1))
     assert [sorted(match) for match in everybody.team_of.tolist()] == [list(range(8))] * 2
+
+
+@pytest.mark.parametrize(
+    ("rules", "words"),
+    [
+        (TeamRules(0, 2), "1 to 127 teams of at least one player, not 0x2"),
+        (TeamRules(200, 1), "not 200x1"),
+        (TeamRules(2, 2, policy=7), "not 7"),
+        (TeamRules(2, 2, places=(1, 2)), "a team of 2 needs as many places for roles, not 3"),
+        (TeamRules(2, 2, places=(1, 1)), "prices are for 0 roles, and a team has 2"),
+    ],
+)
+@pytest.mark.parametrize("plan_of", [team_plan, searched_plan])
+def test_rules_that_make_no_sense_are_refused_in_words(plan_of, rules: TeamRules, words: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(ValueError, match=words):
+        plan_of(pool_of([[1500.0]] * 4), rules)
+
+
+def test_columns_of_the_wrong_length_are_named() -> None:
+    pool = pool_of([[1500.0, 1500.0]] * 3)
+    with pytest.raises(ValueError, match="window must have 3 rows for 3 tickets of 6 players, not 2"):
+        team_plan(pool._replace(window=np.zeros(2)), TeamRules(2, 2))
+    with pytest.raises(ValueError, match="mu must have 6 rows"):
+        team_plan(pool._replace(mu=np.zeros(3)), TeamRules(2, 2))
+
+
+def test_threads_change_nothing() -> None:
+    pool, rules, before = crowd(6_000, 4), TeamRules(2, 4, work=0), threads.count()
+    plans = []
+    for count in (1, 3):
+        threads.use(count)
+        plans.append(team_plan(pool, rules))
+    threads.use(before)
+    assert len(plans[0].cost) > 1_000
+    assert all(np.array_equal(*(getattr(plan, name) for plan in plans)) for name in ("rosters", "team_of", "cost"))
+    assert plans[0].steps == plans[1].steps

@@ -37,7 +37,18 @@ def teams(
     title = "one wave of even over waiting parties; greedy: the rule of first_come in order of rating"
     table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left")
     table.add_column("case")
-    for column in ("players", "of the seats bound", "greedy", "cost a player", "greedy", "bound", "ms", "greedy", "MB"):
+    for column in (
+        "players",
+        "of the seats bound",
+        "greedy",
+        "cost a player",
+        "greedy",
+        "bound",
+        "ms",
+        "cpu ms",
+        "greedy",
+        "MB",
+    ):
         table.add_column(column, justify="right")
     for case in found["cases"]:
         theirs = case.get("greedy", {})
@@ -46,7 +57,7 @@ def teams(
             f"{case['players']:,}",
             *(_percent(each.get("share")) for each in (case, theirs)),
             *(_number(each) for each in (case["cost"], theirs.get("cost"), case["cost_bound"])),
-            *(_number(each, 0) for each in (case["ms"], theirs.get("ms"), case["megabytes"])),
+            *(_number(each, 0) for each in (case["ms"], case["cpu_ms"], theirs.get("cpu_ms"), case["megabytes"])),
         )
     Console(highlight=False).print(table)
 

@@ -70,7 +70,7 @@ class TeamRules(NamedTuple):
     rating_scale: float = 400.0
     places: tuple[int, ...] = ()
     """Players of each role in a team; none = no roles."""
-    work: int = 150_000
+    work: int = 100_000
     """How much the search may do; a unit is a division judged or eight labels of a sweep, some 0.2 microseconds."""
 
 

@@ -10,13 +10,14 @@ Idea. Up to `TICKETS_MAX` tickets: everything is tried (`team_exact`). Otherwise
      nearest, and not to the last ticket; then all who are left, wherever they can play; then all regions at once. From
      below, from above, and from both ends inwards. The most valuable draft is kept;
   3. its matches are divided into teams (`team_split`), and it is made better while the budget lasts (`team_search`).
+     Up to `_FEW` tickets several drafts are, since a few matches more or less count for much there.
 A plan that is given as a start competes with the drafts, as far as its matches keep the rules.
 
 Anytime: a budget that is used up ends the search with the best plan so far; the first sweep and its division are always
 made. All choices are settled by value, cost and place: the same pool and rules give the same plan.
 
 Complexity. O(n log n) for sorting, and a sweep's labels: a few dozen a ticket, hardly more in a large pool than in a
-small one. Memory: some 40 bytes a seat beside the columns.
+small one. Memory: under a kilobyte a player at the peak, columns included.
 """
 
 from typing import Any, Final, NamedTuple
@@ -29,17 +30,27 @@ from .team_bounds import SeatsBound, cost_bound, seats_bound, size_prices
 from .team_codes import Codes, codes_of
 from .team_draft import divide, rough_worth
 from .team_exact import TICKETS_MAX, exact_teams
-from .team_field import Field, TeamPool, TeamRules, field_of
+from .team_field import BOTH, MEAN, OLDER, Field, TeamPool, TeamRules, field_of
 from .team_search import improve
 from .team_sweep import FROM_ABOVE, FROM_BELOW, INWARDS, swept
+from .threads import in_parts
 
 __all__ = ["TeamPlan", "TeamPool", "TeamRules", "searched_plan", "team_plan"]
 
+TEAMS_MAX: Final = 127
 _AHEAD_LEAST: Final = 160
+_MORE_WAYS: Final = ((INWARDS, 0.25, True), (FROM_BELOW, 2.0, True), (FROM_ABOVE, 2.0, True), (FROM_BELOW, 0.0, True))
+_FEW: Final = 300
+"""With up to so many tickets more sweeps are made, and several drafts are made better."""
+_STARTS: Final = 8
+_PART: Final = 500
+"""Matches that are worth a thread of their own."""
 _LABELS: Final = 8
 """Labels of a sweep that count as one unit of work."""
-_WAYS: Final = ((INWARDS, 4.0), (FROM_BELOW, 16.0), (FROM_ABOVE, 16.0), (INWARDS, 1.0))
-"""In which order sweeps are tried: from where, and what it counts to pass a player over."""
+_WAYS: Final = ((FROM_BELOW, 100.0, False), (FROM_ABOVE, 100.0, False), (INWARDS, 4.0, True), (INWARDS, 1.0, True))
+"""In which order sweeps are tried: from where, what it counts to pass a player over, whether they look far ahead."""
+_ROLE_WAYS: Final = ((FROM_BELOW, 16.0, True), (FROM_ABOVE, 16.0, True), (INWARDS, 4.0, True), (INWARDS, 1.0, True))
+"""The same where there are roles: who is next is not always who is needed."""
 
 
 class TeamPlan(NamedTuple):
@@ -71,15 +82,41 @@ class _Draft(NamedTuple):
 def team_plan(pool: TeamPool, rules: TeamRules, start: Array | None = None) -> TeamPlan:
     """The best plan that the budget allows.
 
-    `start`, int[k, width]: matches to begin from, tickets by canonical place, -1 = empty; they are divided anew.
+    `start`, int[k, width]: matches to begin from, tickets by canonical place, -1 = empty; they are divided anew. Raises
+    ValueError where the pool's columns and the rules do not go together.
     """
     if len(pool.size) <= TICKETS_MAX:
+        _check(pool, rules)
         return _exact(field_of(pool, rules))
     return searched_plan(pool, rules, start)
 
 
+def _check(pool: TeamPool, rules: TeamRules) -> None:
+    """Raise ValueError where a pool and rules do not go together."""
+    if not 1 <= rules.teams <= TEAMS_MAX or rules.size < 1:
+        raise ValueError(f"a match has 1 to {TEAMS_MAX} teams of at least one player, not {rules.teams}x{rules.size}")
+    if rules.policy not in (MEAN, OLDER, BOTH):
+        raise ValueError(f"the policy must be {MEAN} (mean), {OLDER} (older) or {BOTH} (both), not {rules.policy}")
+    if rules.places and sum(rules.places) != rules.size:
+        raise ValueError(f"a team of {rules.size} needs as many places for roles, not {sum(rules.places)}")
+    if pool.role_cost.shape[1] != len(rules.places):
+        raise ValueError(f"prices are for {pool.role_cost.shape[1]} roles, and a team has {len(rules.places)}")
+    count, players = len(pool.size), int(pool.size.sum())
+    for name, column, rows in (
+        *((name, getattr(pool, name), count) for name in ("window", "value", "latency")),
+        *((name, getattr(pool, name), players) for name in ("mu", "sigma", "role_cost")),
+        ("start", pool.start, count + 1),
+        ("reach", pool.reach, count if len(pool.reach) else 0),
+    ):
+        if len(column) != rows:
+            raise ValueError(
+                f"{name} must have {rows} rows for {count} tickets of {players} players, not {len(column)}"
+            )
+
+
 def searched_plan(pool: TeamPool, rules: TeamRules, start: Array | None = None) -> TeamPlan:
     """The plan that the search finds, however few tickets there are."""
+    _check(pool, rules)
     field = field_of(pool, rules)
     bound = seats_bound(field)
     seats = rules.teams * rules.size
@@ -87,12 +124,18 @@ def searched_plan(pool: TeamPool, rules: TeamRules, start: Array | None = None) 
         return _plan(field, np.empty((0, seats), np.int32), np.empty((0, seats), np.int8), np.empty(0), bound, ())
     codes = codes_of(rules.teams, rules.size, np.unique(field.size[bound.usable]).tolist())
     price = _prices(field, bound.usable)
-    draft, steps = _best_draft(field, codes, price, bound, rules.work)
-    plan = _divided(field, draft, steps)
+    drafts, steps = _drafts(field, codes, price, bound, rules.work)
     if start is not None and len(start):
-        given = _divided(field, _from_start(field, start), steps)
-        plan = given if given.worth > plan.worth else plan
-    return _bettered(field, codes, price, plan, bound, rules.work - sum(step["work"] for step in steps), steps)
+        drafts.append(_from_start(field, start))
+    plans = sorted((_divided(field, draft, steps) for draft in drafts), key=lambda plan: -plan.worth)
+    plans = plans[: _STARTS if len(field.size) <= _FEW else 1]
+    share = (rules.work - sum(step["work"] for step in steps)) // len(plans)
+    if share > 0:
+        plans = [_bettered(field, codes, price, plan, share, steps) for plan in plans]
+    plan = max(plans, key=lambda plan: plan.worth)
+    value = np.where(plan.rosters >= 0, field.value[plan.rosters], 0.0).sum(axis=1)
+    kept = (plan.units > 0) & (value >= plan.cost)
+    return _plan(field, plan.rosters[kept], plan.team_of[kept], plan.cost[kept], bound, tuple(steps))
 
 
 def _exact(field: Field) -> TeamPlan:
@@ -118,24 +161,30 @@ def _prices(field: Field, usable: Array) -> Array:
     return price
 
 
-def _best_draft(
+def _drafts(
     field: Field, codes: Codes, price: Array, bound: SeatsBound, work: int
-) -> tuple[_Draft, list[dict[str, Any]]]:
-    """The most valuable of several sweeps, as far as spread and latency tell; one that fills the bound ends it."""
+) -> tuple[list[_Draft], list[dict[str, Any]]]:
+    """Several sweeps: of few tickets all, of many the most valuable one, as far as spread and latency tell.
+
+    With many tickets a sweep that fills the bound is the last.
+    """
     steps: list[dict[str, Any]] = []
+    drafts: list[_Draft] = []
     best, spent = _Draft(np.empty((0, 1), np.int32), 0, -np.inf, 0), -1
-    by_region = len(_homes(field)) > 1
+    by_region, few = len(_homes(field)) > 1, len(field.size) <= _FEW
+    ways = (_ROLE_WAYS if len(field.slots) else _WAYS) + (_MORE_WAYS if few else ())
     for apart in (True, False) if by_region else (False,):
-        for mode, skip in _WAYS:
-            if spent > work // 2 or best.made * field.teams * field.team_size == bound.seats:
+        for mode, skip, far in ways:
+            if spent > work // 2 or (best.made * field.teams * field.team_size == bound.seats and not few):
                 break
-            draft = _swept_draft(field, codes, price, bound.usable, mode, skip, apart)
+            draft = _swept_draft(field, codes, price, bound.usable, mode, skip, apart, far)
             spent += draft.work
             told = {"regions_apart": apart, "from": ("below", "above", "outside")[mode], "skip": skip}
             steps.append({"step": "sweep", **told, "matches": draft.made, "worth": draft.worth, "work": draft.work})
+            drafts.append(draft)
             if draft.worth > best.worth:
                 best = draft
-    return best, steps
+    return drafts if few else [best], steps
 
 
 def _homes(field: Field) -> list[tuple[int, Array]]:
@@ -158,13 +207,13 @@ def _homes(field: Field) -> list[tuple[int, Array]]:
 
 
 def _swept_draft(
-    field: Field, codes: Codes, price: Array, usable: Array, mode: int, skip: float, apart: bool
+    field: Field, codes: Codes, price: Array, usable: Array, mode: int, skip: float, apart: bool, far: bool
 ) -> _Draft:
     """One draft: home regions first if `apart`, then all who are left."""
     seats = field.teams * field.team_size
     rosters = np.empty((int(field.size[usable].sum()) // seats, seats), np.int32)
     free, made, work = usable.copy(), 0, 0
-    ahead = max(_AHEAD_LEAST, 4 * seats)
+    ahead = max(_AHEAD_LEAST, 4 * seats) if far or len(field.slots) or price.any() else seats + seats // 4 + 8
     check = not codes.exact or not np.isfinite(field.off).all()
     everybody = np.ones(len(free), bool)
     rounds = [(region, home, 2 * seats) for region, home in (_homes(field) if apart else [])]
@@ -175,7 +224,7 @@ def _swept_draft(
         before = made
         made, labels = swept(
             *(field, codes.players, codes.step, listed, price, mode, skip, ahead, region, check, reserve),
-            *(_variety(field, pooled=region == -1), rosters, made),
+            *(_variety(field), rosters, made),
         )
         work += labels
         taken = rosters[before:made]
@@ -183,11 +232,9 @@ def _swept_draft(
     return _Draft(rosters, made, rough_worth(field, rosters, made), work // _LABELS)
 
 
-def _variety(field: Field, *, pooled: bool = True) -> int:
-    """How many groups of a composition to keep: several where roles or regions forbid much."""
-    if not np.isfinite(field.off).all():
-        return 8
-    return 4 if pooled and (field.reach != -1).any() else 1
+def _variety(field: Field) -> int:
+    """How many groups of a composition to keep: several where roles can't be exchanged."""
+    return 1 if np.isfinite(field.off).all() else 8
 
 
 def _from_start(field: Field, start: Array) -> _Draft:
@@ -223,30 +270,27 @@ def _divided(field: Field, draft: _Draft, steps: list[dict[str, Any]]) -> _Divid
     rosters[: draft.made] = draft.rosters[: draft.made]
     team_of, units, cost = np.full(rosters.shape, -1, np.int8), np.zeros(rows, np.int64), np.zeros(rows)
     match_of = np.full(len(field.size), -1)
-    work = divide(field, rosters, team_of, units, cost, match_of, 0, draft.made)
+    looked: list[int] = []
+
+    def part(first: int, end: int) -> None:
+        looked.append(divide(field, rosters, team_of, units, cost, match_of, first, end))
+
+    in_parts(draft.made, part, least=_PART)
+    work = sum(looked)
     worth = float(field.value[match_of >= 0].sum() - cost.sum())
     steps.append({"step": "divide", "matches": int((units > 0).sum()), "worth": worth, "work": work})
     return _Divided(rosters, team_of, units, cost, match_of, draft.made, worth)
 
 
 def _bettered(
-    field: Field,
-    codes: Codes,
-    price: Array,
-    plan: _Divided,
-    bound: SeatsBound,
-    work: int,
-    steps: list[dict[str, Any]],
-) -> TeamPlan:
-    """The plan made better, and without matches that cost more than they seat."""
+    field: Field, codes: Codes, price: Array, plan: _Divided, work: int, steps: list[dict[str, Any]]
+) -> _Divided:
+    """The plan made better, in place."""
     account = np.zeros(8, np.int64)
-    if work > 0:
-        improve(field, codes.players, codes.step, price, *plan[:5], plan.made, _variety(field), work, account)
-        for at, move in enumerate(("bench", "regroup for seats", "exchange", "regroup for cost")):
-            steps.append({"step": move, "moves": int(account[2 * at]), "work": int(account[2 * at + 1])})
-    value = np.where(plan.rosters >= 0, field.value[plan.rosters], 0.0).sum(axis=1)
-    kept = (plan.units > 0) & (value >= plan.cost)
-    return _plan(field, plan.rosters[kept], plan.team_of[kept], plan.cost[kept], bound, tuple(steps))
+    improve(field, codes.players, codes.step, price, *plan[:5], plan.made, _variety(field), work, account)
+    for at, move in enumerate(("bench", "regroup for seats", "exchange", "regroup for cost")):
+        steps.append({"step": move, "moves": int(account[2 * at]), "work": int(account[2 * at + 1])})
+    return plan._replace(worth=float(field.value[plan.match_of >= 0].sum() - plan.cost.sum()))
 
 
 def _plan(

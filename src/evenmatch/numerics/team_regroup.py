@@ -105,6 +105,8 @@ def regroup(
         if draft.units[rows[aims[aim]]] == 0:
             continue
         for most in range(2, GROUP_MOST + 1):
+            if done > work:
+                break
             groups, tickets = gather(field, draft, rows, aims[aim], most, chosen, pool)
             if groups < most or tickets > most * seats + BENCH_MOST:
                 break
@@ -116,6 +118,8 @@ def regroup(
             listed = np.sort(pool[:tickets])
             best, best_made = now + LEAST_GAIN, -1
             for trial in range(3):
+                if done > work:
+                    break
                 mode = (FROM_BELOW, FROM_ABOVE, INWARDS)[trial]
                 way = Way(mode, 0.5 + trial, tickets, -1, False, 0, variety)
                 count, labels = sweep(field, players, step, desk, listed, price, way, found, 0)

@@ -59,6 +59,8 @@ def _bench(field: Field, draft: Draft, made: int, work: int) -> tuple[int, int]:
             row = rows[near]
             count = draft.units[row]
             for leaving in draft.rosters[row, :count]:
+                if done > work:
+                    break
                 done += 1
                 if field.size[leaving] != field.size[entering]:
                     continue
@@ -111,6 +113,8 @@ def _exchange(field: Field, draft: Draft, rows: Array, aims: Array, work: int) -
                 settled = premade_cost(field, draft, row) + premade_cost(field, draft, other)
                 done += MATCH_WORK
                 for one in draft.rosters[row, :count]:
+                    if done > work:
+                        break
                     for two in draft.rosters[other, :others]:
                         if field.size[one] != field.size[two]:
                             continue
