@@ -71,7 +71,7 @@ LISTED_MAX: Final = 200
 """Tickets of which all pairs are asked when time will change the answer; of more it is asked at every beat."""
 
 
-PAIRS_A_UNIT: Final = 10
+PAIRS_A_UNIT: Final = 100
 """Pairs of single players that may be weighed for each unit of `work`."""
 
 
@@ -124,7 +124,7 @@ class Even:
         latency_cap_ms: nobody plays in a region farther away than this; 0 = no cap beside the queue's own.
         sides: the names of two sides; a player's rating on a side is the fact `ratings.SIDE`.
         roles, off_role: a table role -> places in a team; what it costs to play a role one did not name, or "never".
-        work: how much may be done for one plan, in units of the search for teams; of pairs ten are weighed for one.
+        work: how much may be done for one plan, in units of the search for teams; of pairs 100 are weighed for one.
         """
         self.window, self.window_growth, self.window_free_s = window, window_growth, window_free_s
         self.window_density, self.window_policy = window_density, window_policy

@@ -50,6 +50,8 @@ BEST: Final = 24
 """Pairs of the core that look best at the prices of the sample."""
 KEPT: Final = 4
 """Underpriced pairs that each player adds in a round, at most."""
+SHARES: Final = 8
+"""Nobody weighs more than so many shares of the work allowed."""
 LOOK_LEAST: Final = 64
 """Everybody may weigh so many pairs, however little work is allowed."""
 _ANY: Final = 2**61
@@ -167,8 +169,8 @@ def _priced(pool: PairPool, worth: Array, work: int) -> _Priced:
 
 
 def _each(work: int, count: int) -> int:
-    """How many pairs everybody may weigh."""
-    return max(work // count, LOOK_LEAST)
+    """How many pairs everybody may weigh: few need more than their share, and they need much more."""
+    return max(SHARES * work // count, LOOK_LEAST)
 
 
 def _weigh(pool: PairPool, worth: Array, u: Array, v: Array) -> Array:

@@ -26,7 +26,7 @@ import numpy as np
 from evenmatch.domain.arrays import Array
 
 from .acceptable_pairs import windows_over
-from .compiled import BOOLS, FLOAT, FLOATS, INT, INTS, INTS2, OUT_INTS, OUT_INTS2, kernel
+from .compiled import FLOAT, FLOATS, INT, INTS, INTS2, OUT_INTS, OUT_INTS2, kernel
 from .match_terms import UNITS
 from .pair_pool import POOL, PairPool, gap_between, least_units, may_meet, units_between
 from .threads import in_parts
@@ -88,12 +88,18 @@ def _near(
     chosen: Any,
 ) -> None:
     """For each player of a line: some whom it may meet, the nearest below and above, then ever farther."""
-    middle, each = 0, chosen.shape[1] // 4
+    middle, above, run, each = 0, 0, 0, chosen.shape[1] // 4
     for at in range(len(place)):
         while middle < len(far_place) and far_rating[middle] < rating[at]:
             middle += 1
+        while above < len(far_place) and far_rating[above] <= rating[at]:
+            above += 1
+        if rating[at] != rating[run]:
+            run = at
+        # Those of one rating begin at different ones of the same rating, or they would all choose the same few.
+        begin = middle + min(at - run, above - middle)
         for step in (-1, 1):
-            to = middle if step > 0 else middle - 1
+            to = begin if step > 0 else begin - 1
             found, passed, apart = 0, 0, 1.0
             # Steps grow from somewhere between one and two, so that neighbours see different distances.
             stretch = 1.5 + (at * 0.6180339887498949) % 1.0
@@ -117,6 +123,39 @@ def near_pairs(pool: PairPool, lines: list[Line], near: int, far: int) -> tuple[
     return one, other
 
 
+@kernel(INT, INTS, INTS)
+def depths(count: int, holder: Any, dual: Any) -> Any:
+    """int64[count]: the duals of the largest blossom, the largest in it, and so on, as far as they hold each vertex.
+
+    Such blossoms are nested, so those that hold two vertices have the lesser of both sums.
+    """
+    nodes = len(holder)
+    size = np.ones(nodes, np.int64)
+    for node in range(nodes):
+        if holder[node] >= 0:
+            size[holder[node]] += size[node]
+    heavy, largest = -1, np.full(nodes, -1, np.int64)
+    for node in range(count, nodes):
+        above = holder[node]
+        if above < 0:
+            if heavy < 0 or size[node] > size[heavy]:
+                heavy = node
+        elif largest[above] < 0 or size[node] > size[largest[above]]:
+            largest[above] = node
+    chosen, total = np.full(nodes, -1, np.int64), 0
+    while heavy >= 0:
+        total += dual[heavy - count]
+        chosen[heavy] = total
+        heavy = largest[heavy]
+    depth = np.zeros(nodes, np.int64)
+    for node in range(nodes - 1, -1, -1):
+        if chosen[node] >= 0:
+            depth[node] = chosen[node]
+        elif holder[node] >= 0:
+            depth[node] = depth[holder[node]]
+    return depth[:count].copy()
+
+
 @kernel()
 def _look(
     pool: Any,
@@ -128,8 +167,7 @@ def _look(
     far_place: Any,
     far_rating: Any,
     rest: Any,
-    giant: Any,
-    extra: int,
+    depth: Any,
     holder: Any,
     head: Any,
     sums: Any,
@@ -149,9 +187,9 @@ def _look(
     count = len(rest)
     for to in range(first, last):
         v = far_place[to]
-        known = own + rest[v] + (extra if giant[u] and giant[v] else 0) - below
+        known = own + rest[v] + min(depth[u], depth[v]) - below
         # Most pairs are done with by the part of the cost that takes no more than a multiplication.
-        if known + 2 * int(slope * abs(far_rating[to] - mine)) - 2 >= 0 or v == u:
+        if known + 2 * int(slope * abs(far_rating[to] - mine) + 0.499) >= 0 or v == u:
             continue
         weighed += 1
         gap = gap_between(pool, u, v)
@@ -173,7 +211,7 @@ def _look(
 
 
 @kernel(
-    *(POOL, INTS, FLOATS, INTS, FLOATS, INTS, INTS, INTS2, INTS, BOOLS, INT),
+    *(POOL, INTS, FLOATS, INTS, FLOATS, INTS, INTS, INTS2, INTS, INTS),
     *(INTS, INTS, INTS, FLOAT, INT, OUT_INTS2, OUT_INTS2, INT, OUT_INTS, OUT_INTS, INT, INT),
 )
 def _underpriced(
@@ -186,8 +224,7 @@ def _underpriced(
     high: Any,
     least: Any,
     rest: Any,
-    giant: Any,
-    extra: int,
+    depth: Any,
     holder: Any,
     head: Any,
     sums: Any,
@@ -203,14 +240,14 @@ def _underpriced(
 ) -> None:
     """The places with the least slack below the limit for each player of a line from `begin` to `end`.
 
-    Pairs of two in the `giant` blossom have at least `extra` beyond their rest; `least` is the least rest of each block
-    for players outside and inside it. Each player weighs about `most` pairs; `short` is the most that one of the others
+    Pairs have at least the lesser `depth` of both beyond their rest; `least` is the least rest of each block, and the
+    least rest and depth together. Each player weighs about `most` pairs; `short` is the most that one of the others
     can be below 0, `work` how many were weighed.
     """
     lowest = (least[0].min(), least[1].min())
     for at in range(begin, end):
         u, mine, size = place[at], rating[at], 0
-        own, below, worst, inside = rest[u], limit, 0, int(giant[u])
+        own, below, worst, deep = rest[u], limit, 0, depth[u]
         weighed, lacking = 0, 0
         # From the nearest block downwards, then upwards, so that what is farther has the harder limit.
         nearest, above = low[at], high[at]
@@ -226,16 +263,17 @@ def _underpriced(
                 first, last = max(low[at], block * BLOCK), min(high[at], (block + 1) * BLOCK)
                 gap = max(far_rating[first] - mine, mine - far_rating[last - 1], 0.0)
                 enough = own + 2 * least_units(pool, gap) - below
-                if enough + lowest[inside] >= 0:
+                if enough + min(lowest[0] + deep, lowest[1]) >= 0:
                     break
-                if enough + least[inside, block] < 0:
+                there = min(least[0, block] + deep, least[1, block])
+                if enough + there < 0:
                     if weighed < most:
                         size, worst, below, weighed = _look(
-                            *(pool, u, mine, own, first, last, far_place, far_rating, rest, giant, extra),
-                            *(holder, head, sums, slope, limit, found[at], slacks[at], size, worst, below, weighed),
+                            *(pool, u, mine, own, first, last, far_place, far_rating, rest, depth),
+                            *(holder, head, sums, slope, limit, found[at], slacks[at], size, worst, below, weighed),  # type: ignore[arg-type]
                         )
                     else:
-                        lacking = max(lacking, -(enough + below + least[inside, block]))
+                        lacking = max(lacking, -(enough + below + there))
                 block += step
         found[at, size:] = -1
         short[at], work[at] = lacking, weighed
@@ -269,19 +307,22 @@ def underpriced(
     _, price, holder, dual = solution
     count = len(price)
     rest = price - 2 * worth
-    head, sums, giant, extra = blossom_chains(count, holder, dual)
+    head, sums, _, _ = blossom_chains(count, holder, dual)
+    depth = depths(count, holder, dual)
     slope = float((pool.weights[0] + 2 * pool.weights[2]) / pool.scale * UNITS)
     keys, work, short = [np.empty(0, np.int64)], 0, np.zeros(count, np.int64)
     for line in lines:
         blocks = np.arange(0, len(line.far_place), BLOCK)
         seen = rest[line.far_place]
-        inside = seen + extra * giant[line.far_place]
-        least = np.stack([np.minimum.reduceat(each, blocks) for each in (seen, inside)])
+        least = np.stack([np.minimum.reduceat(each, blocks) for each in (seen, seen + depth[line.far_place])])
         found = np.empty((len(line.place), keep), np.int64)
         slacks = np.empty((len(line.place), keep), np.int64)
         lacking, weighed = np.empty(len(line.place), np.int64), np.empty(len(line.place), np.int64)
-        given: Any = (pool, *line, least, rest, giant, extra, holder, head, sums, slope, limit, found, slacks)
-        in_parts(len(line.place), partial(_underpriced, *given, most, lacking, weighed), least=1000)
+        given: Any = (
+            *(pool, *line, least, rest, depth, holder, head, sums, slope, limit, found, slacks),
+            *(most, lacking, weighed),
+        )
+        in_parts(len(line.place), partial(_underpriced, *given), least=1000)
         work += int(weighed.sum())
         slacks[found < 0] = 0
         short[line.place] = np.maximum(short[line.place], np.maximum(lacking, -slacks.min(axis=1)))
