@@ -95,14 +95,14 @@ def test_the_builtin_queues_keep_the_rules_and_can_be_written_and_read() -> None
     assert (duel.name, str(duel.format), duel.wave.every_s) == ("duel", "2x1", 1.0)
     assert (team5.name, str(team5.format), team5.wave.every_s) == ("team5", "2x5", 1.0)
     assert duel.ready_check == team5.ready_check == ReadyCheckSpec(20.0)
-    assert duel.matcher == team5.matcher == MatcherSpec("first_come")
+    assert duel.matcher == team5.matcher == MatcherSpec("even")
     assert rule_broken(duel) is rule_broken(team5) is None
     assert config.parse(config.to_toml(config.builtin()), "built in") == config.builtin()
 
 
 def test_the_example_is_right_and_begins_with_a_builtin_queue() -> None:
     specs = config.load(EXAMPLE)
-    assert len(specs) == 8
+    assert len(specs) == 12
     assert specs[0] == config.builtin()[0]
 
 
@@ -442,7 +442,7 @@ def test_ratings_come_back_from_toml_as_they_went() -> None:
 def test_check_shows_the_queues_of_a_right_file(capsys: pytest.CaptureFixture[str]) -> None:
     check(EXAMPLE)
     shown = capsys.readouterr()
-    for word in ("duel", "2x5", "first_come", "2.5 s", "none", "1800 s", "8 queues, no mistakes"):
+    for word in ("duel", "2x5", "first_come", "2.5 s", "none", "1800 s", "12 queues, no mistakes", "even"):
         assert word in shown.out
     assert shown.err == ""
 

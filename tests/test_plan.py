@@ -283,6 +283,17 @@ def test_the_example_queues_can_be_planned_with(run: Run, file: File, name: str)
     assert found["matcher"] == name
 
 
+@pytest.mark.parametrize("name", ["duel", "team5", "roles5", "ffa8", "royale100", "sides"])
+def test_the_presets_of_even_can_be_planned_with(run: Run, file: File, name: str) -> None:
+    players = [
+        {"id": f"p{n}", "rating": 1500 + n, "ratings": {"attack": 1500 + n, "defence": 1500 - n}} for n in range(101)
+    ]
+    found = plan(run, "--queue", f"{ROOT / 'examples' / 'queues.toml'}:{name}", "--tickets", file(players))
+    assert found["matcher"] == "even"
+    assert found["details"]["seats"] == found["details"]["seats_bound"]
+    assert len(found["unmatched"]) < 10
+
+
 @pytest.mark.parametrize(
     ("given", "read"),
     [

@@ -56,9 +56,10 @@ _SUCH_AS: Final = {"maps": "{ Radiance = 1.0 }", "regions": '["eu", "us"]', "pai
 
 def builtin() -> tuple[QueueSpec, ...]:
     """The queues that open when no file names any."""
+    even, check = MatcherSpec("even"), ReadyCheckSpec(timeout_s=20.0)
     return (
-        QueueSpec("duel", Format(teams=2, size=1), ready_check=ReadyCheckSpec(timeout_s=20.0)),
-        QueueSpec("team5", Format(teams=2, size=5), ready_check=ReadyCheckSpec(timeout_s=20.0)),
+        with_door(QueueSpec("duel", Format(teams=2, size=1), even, ready_check=check)),
+        with_door(QueueSpec("team5", Format(teams=2, size=5), even, ready_check=check)),
     )
 
 

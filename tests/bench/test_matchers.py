@@ -59,7 +59,7 @@ def test_every_contest_tells_when_results_differ_and_hangs_on_the_seed_only(name
 
 def test_names_and_sizes_are_in_order() -> None:
     groups = [name.partition(".")[0] for name in CONTESTS]
-    assert groups == sorted(groups, key=["epgc", "ladder", "buckets", "lom", "cinder", "small"].index)
+    assert groups == sorted(groups, key=["epgc", "ladder", "buckets", "lom", "cinder", "even", "small"].index)
     for contest in CONTESTS.values():
         assert list(contest.sizes) == sorted(set(contest.sizes))
         assert {aim.size for aim in contest.aims if aim.size} <= set(contest.sizes)

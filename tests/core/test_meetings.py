@@ -3,6 +3,8 @@
 import msgspec
 import numpy as np
 
+from evenmatch.core.freeze import freeze
+from evenmatch.core.meetings import forbidden
 from evenmatch.domain import commands as cmd
 from evenmatch.domain.queue import Format, MatchSpec
 
@@ -94,6 +96,26 @@ def test_a_long_wait_lifts_a_rematch_but_no_block() -> None:
         stage.join("lifted", player)
     assert stage.wave("lifted") == []
     assert stage.wave("lifted", 10_000) == []
+
+
+def test_who_may_meet_again_after_a_long_wait_is_told_to_the_matcher() -> None:
+    stage = Stage(LIFTED)
+    for player in (1, 2):
+        stage.join("lifted", player)
+    assert stage.wave("lifted")
+    for player in (3, 1, 2):
+        stage.join("lifted", player)
+    queue = stage.engine.state.queues["lifted"]
+    for now_ms, apart, met in ((stage.now_ms, 1, 0), (stage.now_ms + 6_000, 0, 1)):
+        found = forbidden(stage.engine.state, queue, now_ms)
+        assert (len(found.slots), len(found.met)) == (apart, met)
+        snapshot = freeze(queue, now_ms, apart=found.slots, met=found.met).snapshot
+        assert (len(snapshot.forbidden), len(snapshot.met)) == (apart, met)
+    rows = snapshot.met[0]
+    assert sorted(snapshot.player[rows].tolist()) == [1, 2]
+    assert not snapshot.met.flags.writeable
+    taken = snapshot.take(rows[::-1].copy())
+    assert taken.met.tolist() == [[1, 0]]
 
 
 def test_those_of_the_same_team_may_meet_again() -> None:

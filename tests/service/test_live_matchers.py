@@ -1,4 +1,4 @@
-"""The five documents' matchers in a running server: players join over HTTP, are matched, and survive a crash."""
+"""The matchers in a running server: players join over HTTP, are matched, and survive a crash."""
 
 import re
 from collections.abc import Iterator
@@ -36,6 +36,8 @@ QUEUES = (
     + queue("moods", 'name = "lom", session_size = 2, features = [{ name = "mood", kind = "categorical" }]', 1, 2)
     + queue("cinder", 'name = "cinder", lcap = 0, ucap = 3000', 2, 2)
     + queue("slow", 'name = "ladder", maps = ["Eclipse"]', 2, 1, every_s=600)
+    + queue("even", 'name = "even"', 2, 1)
+    + queue("fours", 'name = "even"', 2, 2)
     + queue("misses", 'name = "ladder"', 2, 1, every_s=0.2)
 )
 
@@ -105,6 +107,30 @@ def test_ladder(server: Server) -> None:
     assert 0 < match["quality"] < 1
     told = {party["id"]: party["players"] for team in match["teams"] for party in team["tickets"]}
     assert told[first] == seen
+
+
+def test_even(server: Server) -> None:
+    ann = join(server, "even", {"id": "v-ann", "rating": 1500, "profile": {"sigma": 60}})
+    cat = join(server, "even", {"id": "v-cat", "rating": 1900})
+    ben = join(server, "even", {"id": "v-ben", "rating": 1540})
+    match = match_of(server, ann, ben)
+    assert match["details"]["gap"] == 40
+    assert match["details"]["terms"]["spread"] == 0.1
+    assert match["cost"] > 0
+    why = server.http.get(f"/v1/tickets/{cat}/why").json()["why"]
+    assert why["reason"] in ("no_opponent_in_window", "too_few_players")
+    assert server.http.delete(f"/v1/tickets/{cat}").status_code == 204
+
+
+def test_even_with_parties(server: Server) -> None:
+    tickets = [
+        join(server, "fours", {"id": "f-ann", "rating": 1500}, {"id": "f-ben", "rating": 1520}),
+        join(server, "fours", {"id": "f-cat", "rating": 1500}),
+        join(server, "fours", {"id": "f-dan", "rating": 1520}),
+    ]
+    match = match_of(server, *tickets)
+    assert sorted(match["teams"][0]["players"] + match["teams"][1]["players"]) == ["f-ann", "f-ben", "f-cat", "f-dan"]
+    assert match["details"]["terms"]["imbalance"] == 0
 
 
 def test_buckets_grow_together_while_players_wait(server: Server) -> None:

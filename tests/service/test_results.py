@@ -48,6 +48,11 @@ ready_check = { timeout_s = 100 }
 wave = { every_s = 0.02 }
 rating = { trust_backend = true, start = 1000 }
 
+[queues.even]
+matcher = { name = "even" }
+wave = { every_s = 0.02 }
+rating = { placement = 0 }
+
 [queues.brawl]
 format = { teams = 4, size = 1 }
 wave = { every_s = 0.02 }
@@ -364,6 +369,19 @@ def test_a_backends_rating_is_a_start_and_no_more_unless_it_is_trusted(journal: 
             body = {"players": [{"id": f"{queue} new", "rating": 1500}]}
             joined = (await table.ask("POST", f"/queues/{queue}/tickets", body, 201))["ticket"]["players"][0]
             assert joined["rating"] == (found[f"{queue} new"]["after"] if queue == "duel" else 1500.0)
+
+    run(journal, story)
+
+
+def test_a_matcher_that_reads_doubt_gets_that_of_our_ratings(journal: Journal) -> None:
+    async def story(table: Table) -> None:
+        found = players_of(await table.play("even", ("ann", "ben"), WON))
+        for name, own in (("ann", {}), ("ben", {"profile": {"sigma": 77.0}})):
+            body = {"players": [{"id": name, **own}]}
+            joined = (await table.ask("POST", "/queues/even/tickets", body, 201))["ticket"]["players"][0]
+            assert joined["rating"] == found[name]["after"]
+            assert 0 < joined["profile"]["sigma"] < 500
+            assert (joined["profile"]["sigma"] == 77.0) == bool(own)
 
     run(journal, story)
 

@@ -126,6 +126,16 @@ bench.command(
     help="The matchers beside others that do the same work: times, growth, memory, agreement.",
 )
 bench.command(
+    "evenmatch.cli.bench:even",
+    name="even",
+    help="The matcher even beside its bounds, other solvers and the other matchers.",
+)
+bench.command(
+    "evenmatch.cli.bench_teams:teams",
+    name="teams",
+    help="Teams by even: seats and cost beside their bounds, and beside a greedy rule.",
+)
+bench.command(
     "evenmatch.cli.bench:waves",
     name="waves",
     help="A wave from end to end over up to a million waiting tickets, and joins answered meanwhile.",

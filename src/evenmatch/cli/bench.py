@@ -121,7 +121,7 @@ def waves(
     asked = (matchers_of(matchers), sizes_of(sizes))
     if repeats < 1:
         raise ConfigError(f"--repeats must be 1 or more, not {repeats}")
-    with _progress() as tell:
+    with progress() as tell:
         found = measure(*asked, repeats, tell=tell)
     if json_output:
         print(json.dumps(found, indent=1))
@@ -192,7 +192,7 @@ def start(*, matchers: str | None = None, repeats: int = 5, json_output: JsonFla
     from evenmatch.matchers.registry import names
 
     asked = names() if matchers is None else matchers_of(matchers)
-    with _progress() as tell:
+    with progress() as tell:
         found = measure(asked, repeats, tell)
     if json_output:
         print(json.dumps(found, indent=1))
@@ -237,7 +237,7 @@ def matchers(
     Parameters
     ----------
     names
-        epgc, ladder, buckets, lom, cinder, small, or single rows such as epgc.drain; none = all.
+        epgc, ladder, buckets, lom, cinder, even, small, or single rows such as epgc.drain; none = all.
     sizes
         Sizes to run instead of the rows' own, such as 500,5000.
     quick
@@ -268,7 +268,7 @@ def matchers(
     if report is not None:
         page.require_plotly()
         require_writable(report)
-    with _progress() as tell:
+    with progress() as tell:
         run = compare(contests, effort, tell)
     if report is not None:
         page.write(report, run)
@@ -282,8 +282,37 @@ def matchers(
         raise SystemExit(1)
 
 
+def even(
+    *,
+    sizes: str | None = None,
+    quick: bool = False,
+    threads: int | None = None,
+    seed: int = 1,
+    limit: float = 120,
+    json_output: JsonFlag = False,
+) -> None:
+    """The matcher even beside its bounds, other solvers and the other matchers; status 1 if any beats it.
+
+    Parameters
+    ----------
+    sizes
+        Sizes to run instead of the rows' own, such as 500,5000.
+    quick
+        Small sizes and few repeats.
+    threads
+        Threads that our kernels may use; left out, EVENMATCH_THREADS, or as many as there are processors.
+    seed
+        The seed of the inputs.
+    limit
+        Seconds after which a size is stopped and shown as far as it came.
+    json_output
+        Print everything as one JSON document.
+    """
+    matchers("even", sizes=sizes, quick=quick, threads=threads, seed=seed, limit=limit, json_output=json_output)
+
+
 @contextmanager
-def _progress() -> Iterator[Callable[[str, int, int], None]]:
+def progress() -> Iterator[Callable[[str, int, int], None]]:
     """Something to tell of progress on standard error: a bar on a terminal, otherwise a line for each step."""
     console = Console(stderr=True)
     if not console.is_terminal:

@@ -47,9 +47,9 @@ _READ = ("ticket", "size", "group", "start", "returned", "misses")
 class _Held:
     """What must be noted at the moment, and the columns that are read later."""
 
-    def __init__(self, queue: QueueState, now_ms: int, first_match: int, apart: Array) -> None:
+    def __init__(self, queue: QueueState, now_ms: int, first_match: int, apart: Array, met: Array) -> None:
         t, players = queue.tickets, queue.players
-        self.apart = apart
+        self.apart, self.met = apart, met
         self.party = queue.spec.party
         self.waits = (t.status[: t.used] == WAITING) & (t.suspended[: t.used] == 0)
         self.since_ms = t.since_ms[: t.used].copy()
@@ -65,8 +65,8 @@ class _Held:
 class Frozen:
     """A queue at one moment."""
 
-    def __init__(self, queue: QueueState, now_ms: int, first_match: int, apart: Array) -> None:
-        self._held: _Held | None = _Held(queue, now_ms, first_match, apart)
+    def __init__(self, queue: QueueState, now_ms: int, first_match: int, apart: Array, met: Array) -> None:
+        self._held: _Held | None = _Held(queue, now_ms, first_match, apart, met)
         self._made: dict[str, tuple[Snapshot, Array]] = {}
         self.empty = not np.count_nonzero(self._held.waits)
         """Nobody could be matched."""
@@ -96,12 +96,19 @@ class Frozen:
         return self._made["copy"]
 
 
-def freeze(queue: QueueState, now_ms: int, first_match: int = 1, large: int = LARGE, apart: Array = NO_PAIRS) -> Frozen:
+def freeze(
+    queue: QueueState,
+    now_ms: int,
+    first_match: int = 1,
+    large: int = LARGE,
+    apart: Array = NO_PAIRS,
+    met: Array = NO_PAIRS,
+) -> Frozen:
     """The tickets of a queue that can be matched now; from `large` waiting tickets on, copied when asked for.
 
-    `apart`, int64[k, 2]: slots of tickets that must not meet.
+    `apart` and `met`, int64[k, 2]: slots of tickets that must not meet, or met lately and may again.
     """
-    frozen = Frozen(queue, now_ms, first_match, apart)
+    frozen = Frozen(queue, now_ms, first_match, apart, met)
     if queue.waiting < large:
         frozen.make()
     return frozen
@@ -138,6 +145,8 @@ def _read(held: _Held) -> tuple[Snapshot, Array]:
         first_match=held.first_match,
         forbidden=_rows_of(held.apart, slots, len(held.waits)),
         reach=reach_of(held.venue, facts, start[:-1]),
+        regions=() if held.venue is None else held.venue.regions,
+        met=_rows_of(held.met, slots, len(held.waits)),
     )
     for column in (
         snapshot.ticket,
@@ -149,6 +158,7 @@ def _read(held: _Held) -> tuple[Snapshot, Array]:
         snapshot.player,
         snapshot.forbidden,
         snapshot.reach,
+        snapshot.met,
         *snapshot.facts.values(),
     ):
         column.flags.writeable = False
@@ -192,4 +202,6 @@ def digest(snapshot: Snapshot) -> int:
     seen = snapshot_digest(
         [snapshot.ticket, snapshot.waited_ms, snapshot.misses, snapshot.returned, snapshot.group, *means]
     )
-    return seen ^ snapshot_digest([*snapshot.forbidden.T]) if len(snapshot.forbidden) else seen
+    if len(snapshot.forbidden):
+        seen ^= snapshot_digest([*snapshot.forbidden.T])
+    return seen ^ snapshot_digest([*snapshot.met.T]) if len(snapshot.met) else seen

@@ -30,6 +30,8 @@ class Apart(NamedTuple):
     """int64[k, 2]"""
     changes_ms: int = NEVER
     """When time alone will let some of them meet."""
+    met: Array = NO_PAIRS
+    """int64[k, 2]: slots of those who played each other lately and may again, since one of them has waited long."""
 
 
 def forbidden(state: State, queue: QueueState, now_ms: int) -> Apart:
@@ -41,17 +43,21 @@ def forbidden(state: State, queue: QueueState, now_ms: int) -> Apart:
         tickets = np.array([ticket for ticket, players in queue.avoids.items() for _ in players])
         players = np.array([player for avoided in queue.avoids.values() for player in avoided])
         found.append(np.column_stack((state.slots_of(tickets), _waiting(state, queue, players))))
-    changes_ms = NEVER
+    changes_ms, met = NEVER, NO_PAIRS
     if len(queue.met.made_ms):
-        pairs, changes_ms = _rematches(state, queue, now_ms)
+        pairs, changes_ms, met = _rematches(state, queue, now_ms)
         found.append(pairs)
     if not found:
         return Apart()
-    pairs = np.sort(np.concatenate(found), axis=1)
+    return Apart(_that_wait(queue, np.concatenate(found)), changes_ms, _that_wait(queue, met) if len(met) else met)
+
+
+def _that_wait(queue: QueueState, pairs: Array) -> Array:
+    """Pairs of slots, each once, of tickets that wait."""
+    pairs = np.sort(pairs, axis=1)
     pairs = np.unique(pairs[(pairs[:, 0] >= 0) & (pairs[:, 0] != pairs[:, 1])], axis=0)
-    t = queue.tickets
-    waits = (t.status[pairs] == WAITING).all(axis=1)
-    return Apart(pairs[waits], changes_ms)
+    waiting: Array = pairs[(queue.tickets.status[pairs] == WAITING).all(axis=1)]
+    return waiting
 
 
 def _blocked(state: State, queue: QueueState) -> Array:
@@ -85,26 +91,26 @@ def _waiting(state: State, queue: QueueState, players: Array) -> Array:
     return here
 
 
-def _rematches(state: State, queue: QueueState, now_ms: int) -> tuple[Array, int]:
-    """The slots of those who played each other lately, and when the first of them may meet again."""
+def _rematches(state: State, queue: QueueState, now_ms: int) -> tuple[Array, int, Array]:
+    """The slots of those who played each other lately, when the first of them may meet again, and those who may."""
     spec, met = queue.spec.match, queue.met
     fresh = met.made_ms > now_ms - milliseconds(spec.rematch_s)
     players, team, made_ms = met.player[fresh], met.team[fresh], met.made_ms[fresh]
     slots = np.where(players >= 0, _slots_of(state, queue, players), -1)
     here = np.flatnonzero(np.count_nonzero(slots >= 0, axis=1) > 1)
     if not len(here):
-        return NO_PAIRS, NEVER
+        return NO_PAIRS, NEVER, NO_PAIRS
     one, other = np.triu_indices(slots.shape[1], 1)
     a, b = slots[here][:, one], slots[here][:, other]
     apart = (a >= 0) & (b >= 0) & (a != b) & ((team[here][:, one] != team[here][:, other]) | (team[here][:, one] < 0))
     ends_ms = np.broadcast_to(made_ms[here, None] + milliseconds(spec.rematch_s), apart.shape)[apart]
     pairs = np.column_stack((a[apart], b[apart]))
-    lift_ms = milliseconds(spec.rematch_lift_s)
+    lift_ms, lifted = milliseconds(spec.rematch_lift_s), NO_PAIRS
     if lift_ms and len(pairs):
         lifted_ms = queue.tickets.since_ms[pairs].min(axis=1) + lift_ms
         held = lifted_ms > now_ms
-        pairs, ends_ms = pairs[held], np.minimum(ends_ms, lifted_ms)[held]
-    return pairs, int(ends_ms.min()) if len(ends_ms) else NEVER
+        pairs, ends_ms, lifted = pairs[held], np.minimum(ends_ms, lifted_ms)[held], pairs[~held]
+    return pairs, int(ends_ms.min()) if len(ends_ms) else NEVER, lifted
 
 
 # Part of evolve.

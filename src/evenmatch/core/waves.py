@@ -156,8 +156,9 @@ class Timetable:
             self.next_wave_ms = now_ms + every_ms
         self.tried = queue.changed
         self.next_change_ms = NEVER
-        apart, self.parted_until_ms = forbidden(state, queue, now_ms)
-        frozen = freeze(queue, now_ms, state.next_proposal, large, apart)
+        apart = forbidden(state, queue, now_ms)
+        self.parted_until_ms = apart.changes_ms
+        frozen = freeze(queue, now_ms, state.next_proposal, large, apart.slots, apart.met)
         if frozen.empty:
             return None
         self.wave = wave = max(self.wave, queue.wave) + 1

@@ -40,6 +40,7 @@ class Reason(IntEnum):
     CANNOT_PLAY_SIDE = 13, "it has a rating for none of the queue's sides"
     KEPT_APART = 14, "those it would play with are blocked, avoided or met too lately"
     TOO_FAR = 15, "no region is near enough to all whom it would play with"
+    HELD = 16, "a better match than those it could have now is to be expected soon"
 
     @property
     def word(self) -> str:

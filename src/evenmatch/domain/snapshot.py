@@ -49,6 +49,10 @@ class Snapshot(msgspec.Struct, frozen=True, eq=False):
     """int64[k, 2]: pairs of rows that must not be in one match."""
     reach: Array = NONE
     """int64[n]: the regions that each ticket can play in, as bits: those of a match must share one. Empty = any can."""
+    regions: tuple[str, ...] = ()
+    """What the bits of `reach` stand for, the lowest first; none = not known."""
+    met: Array = NO_PAIRS
+    """int64[k, 2]: pairs of rows that played each other lately and may again, since one of them has waited long."""
 
     @classmethod
     def from_columns(
@@ -126,17 +130,19 @@ class Snapshot(msgspec.Struct, frozen=True, eq=False):
             traits=_taken(self.traits, where),
             active_population=self.active_population,
             first_match=self.first_match,
-            forbidden=self._pairs(rows),
+            forbidden=self._pairs(self.forbidden, rows),
             reach=self.reach[rows] if len(self.reach) else self.reach,
+            regions=self.regions,
+            met=self._pairs(self.met, rows),
         )
 
-    def _pairs(self, rows: Array) -> Array:
-        """The forbidden pairs among these rows, by their places in them."""
-        if not len(self.forbidden):
-            return self.forbidden
+    def _pairs(self, pairs: Array, rows: Array) -> Array:
+        """The pairs among these rows, by their places in them."""
+        if not len(pairs):
+            return pairs
         place = np.full(len(self), -1)
         place[rows] = np.arange(len(rows))
-        pairs: Array = place[self.forbidden]
+        pairs = place[pairs]
         return pairs[(pairs >= 0).all(axis=1)]
 
     def _players(self, rows: Array) -> tuple[Array, Array]:

@@ -77,6 +77,9 @@ FACTS: Final = ("rating", "ping_ms")
 FACT_MAX: Final = 1e6
 """No fact is larger: sums and squares of such numbers stay far from overflow."""
 
+SIGMA: Final = "profile.sigma"
+"""The deviation of a player's rating: how far it may be off."""
+
 RATING_DEFAULT: Final = 1500.0
 """The rating of a player who brings none."""
 

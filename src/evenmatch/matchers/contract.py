@@ -225,6 +225,8 @@ def _slice(snapshot: Snapshot, first: int, end: int) -> Snapshot:
         first_match=snapshot.first_match,
         forbidden=_pairs_within(snapshot.forbidden, first, end),
         reach=snapshot.reach[rows] if len(snapshot.reach) else snapshot.reach,
+        regions=snapshot.regions,
+        met=_pairs_within(snapshot.met, first, end),
     )
 
 

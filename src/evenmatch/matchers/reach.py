@@ -47,7 +47,7 @@ def shared(rosters: Array, reach: Array) -> Array:
 def plan_in_reach(matcher: "Matcher", snapshot: Snapshot, *, seed: int, trace: bool) -> Plan:
     """The plan of a matcher, of matches whose tickets share a region."""
     reach = snapshot.reach
-    if not len(reach):
+    if not len(reach) or getattr(matcher, "keeps_reach", False):
         return plan_apart(matcher, snapshot, seed=seed, trace=trace)
     everywhere = msgspec.structs.replace(snapshot, reach=NONE)
     first = plan_apart(matcher, everywhere, seed=seed, trace=trace)

@@ -19,6 +19,7 @@ MATCHERS: Final[Mapping[str, str]] = {
     "buckets": "evenmatch.matchers.buckets:Buckets",
     "cinder": "evenmatch.matchers.cinder:Cinder",
     "epgc": "evenmatch.matchers.epgc:Epgc",
+    "even": "evenmatch.matchers.even:Even",
     "exact": "evenmatch.matchers.exact:Exact",
     "first_come": "evenmatch.matchers.first_come:FirstCome",
     "l2m": "evenmatch.matchers.l2m:L2m",

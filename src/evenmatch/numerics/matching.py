@@ -38,6 +38,7 @@ __all__ = [
     "WEIGHT_MAX",
     "GrowingMatching",
     "Matching",
+    "dual_total",
     "heaviest",
     "heaviest_matching",
     "least_cost_matching",
@@ -88,7 +89,7 @@ def least_cost_matching(count: int, first: Array, second: Array, cost: Array) ->
     matched = mate[first] == second
     paid, won = total(cost[matched]), total(weight[matched])
     # Any matching of as many pairs weighs at most the dual, and a weight is that of cost 0 less twice the cost.
-    bound = paid - (_dual_total(count, price, holder, dual) - won) // 2
+    bound = paid - (dual_total(count, price, holder, dual) - won) // 2
     return Matching(mate, paid, bound, price, holder, dual)
 
 
@@ -101,7 +102,7 @@ def heaviest_matching(count: int, first: Array, second: Array, weight: Array) ->
         raise ValueError(f"a weight is beyond {WEIGHT_MAX // 2}")
     mate, price, holder, dual = heaviest(count, first, second, 2 * weight)
     won = total(weight[mate[first] == second])
-    return Matching(mate, -won, -(_dual_total(count, price, holder, dual) // 2), price, holder, dual)
+    return Matching(mate, -won, -(dual_total(count, price, holder, dual) // 2), price, holder, dual)
 
 
 def weights_of_costs(count: int, cost: Array) -> Array:
@@ -173,7 +174,7 @@ def blossom_sizes(count: int, holder: Array) -> Array:
     return sizes[count:-1]
 
 
-def _dual_total(count: int, price: Array, holder: Array, dual: Array) -> int:
+def dual_total(count: int, price: Array, holder: Array, dual: Array) -> int:
     """The sum of all y, and of z * (size - 1) / 2."""
     sizes = blossom_sizes(count, holder)
     full: int = sum([z * (size // 2) for z, size in zip(dual.tolist(), sizes.tolist(), strict=True)])

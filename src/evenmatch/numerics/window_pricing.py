@@ -18,7 +18,7 @@ from evenmatch.numerics.acceptable_pairs import Money, Side, pair_cost, windows_
 from evenmatch.numerics.compiled import BOOL, BOOLS, FLOAT, FLOATS, INT, INTS, INTS2, OUT_INTS2, kernel
 from evenmatch.numerics.threads import in_parts
 
-__all__ = ["nearest_pairs", "underpriced"]
+__all__ = ["blossom_chains", "distinct_pairs", "nearest_pairs", "shared_dual", "underpriced"]
 
 BLOCK: Final = 64
 
@@ -57,7 +57,7 @@ def _nearest(
 
 
 @kernel(INTS2)
-def _distinct(chosen: Any) -> Any:
+def distinct_pairs(chosen: Any) -> Any:
     """The pairs that one of both has chosen, each once."""
     first, second = np.empty(chosen.size, np.int64), np.empty(chosen.size, np.int64)
     size = 0
@@ -81,12 +81,12 @@ def nearest_pairs(first: Side, second: Side, count: int, near: int, far: int, *,
             *(side.place, side.rating, other.place, other.rating, other.window),
             *(low, high, either, near, column, chosen),
         )
-    one, other_one = _distinct(chosen)
+    one, other_one = distinct_pairs(chosen)
     return one, other_one
 
 
 @kernel(INT, INTS, INTS)
-def _chains(count: int, holder: Any, dual: Any) -> Any:
+def blossom_chains(count: int, holder: Any, dual: Any) -> Any:
     """For each node the top of its chain, and for each blossom the sum of z over it and all that hold it.
 
     A chain goes from a node to the largest that it holds directly, so few chains lie between any vertex and the top.
@@ -117,7 +117,7 @@ def _chains(count: int, holder: Any, dual: Any) -> Any:
 
 
 @kernel()
-def _shared(holder: Any, head: Any, sums: Any, count: int, u: int, v: int) -> int:
+def shared_dual(holder: Any, head: Any, sums: Any, count: int, u: int, v: int) -> int:
     """The sum of z over the blossoms that hold both."""
     while head[u] != head[v]:
         # A holder's number is the higher one, so what holds both is not in the chain with the lower head.
@@ -166,7 +166,7 @@ def _look(
         known = extra if inside and giant[v] else 0
         if slack + known >= below or v == u or (not either and gap > far_window[to]):
             continue
-        slack += _shared(holder, head, sums, count, u, v)
+        slack += shared_dual(holder, head, sums, count, u, v)
         if slack >= below:
             continue
         spot = worst
@@ -262,7 +262,7 @@ def underpriced(
     _, price, holder, dual = solution
     count = len(price)
     rest = price - money.most
-    head, sums, giant, extra = _chains(count, holder, dual)
+    head, sums, giant, extra = blossom_chains(count, holder, dual)
     keys, complete = [np.empty(0, np.int64)], True
     for side, far in ((first, second), (second, first))[: 1 + either]:
         low, high = windows_over(side.rating, side.window, far.rating)

@@ -1,6 +1,7 @@
 """The rating that a ticket waits with: ours, where the queue keeps ratings.
 
-What a ticket brings counts for a player without one, as the start, or where the queue trusts its backend.
+What a ticket brings counts for a player without one, as the start, or where the queue trusts its backend. Our doubt
+about the rating goes with it, for matchers that read it.
 """
 
 from collections.abc import Sequence
@@ -9,7 +10,7 @@ import msgspec
 
 from evenmatch.domain.queue import QueueSpec
 from evenmatch.domain.rating import Rating
-from evenmatch.domain.ticket import FACT_MAX, RATING_DEFAULT, Member, TicketRequest
+from evenmatch.domain.ticket import FACT_MAX, RATING_DEFAULT, SIGMA, Member, TicketRequest
 from evenmatch.storage.ledger import Place
 
 from .bodies import Player
@@ -46,7 +47,9 @@ def _plain(rules: Rules, known: dict[Place, Rating], body: Player, member: Membe
     given = body.rating is not RATING_DEFAULT  # the very object: a 1500 that was sent is another
     ours = known.get(rules.place(member.player))
     if ours is not None and not (given and rules.spec.trust_backend):
-        return msgspec.structs.replace(member, rating=_in_bounds(ours.mu))
+        # What the player brings in a profile counts; a queue keeps it only if its matcher reads it.
+        facts = {SIGMA: _in_bounds(ours.sigma), **member.facts}
+        return msgspec.structs.replace(member, rating=_in_bounds(ours.mu), facts=facts)
     return member if given else msgspec.structs.replace(member, rating=rules.spec.start)
 
 

@@ -206,8 +206,8 @@ class Why:
         copy = self._copies.get(name)
         if large and copy is not None and copy.engine is engine and now_ms < copy.until_ms:
             return copy
-        apart = forbidden(engine.state, queue, now_ms).slots
-        frozen = freeze(queue, now_ms, engine.state.next_proposal, queue.waiting + 1, apart)
+        apart = forbidden(engine.state, queue, now_ms)
+        frozen = freeze(queue, now_ms, engine.state.next_proposal, queue.waiting + 1, apart.slots, apart.met)
         t = queue.tickets
         suspended = int(np.count_nonzero((t.status[: t.used] == WAITING) & (t.suspended[: t.used] != 0)))
         copy = _Copy(engine, frozen.snapshot, suspended, now_ms + round(queue.waiting * _MS_PER_TICKET))

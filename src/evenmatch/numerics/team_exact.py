@@ -1,0 +1,128 @@
+"""The best plan of teams for a few tickets, by trying everything.
+
+Problem. Of all plans over up to `TICKETS_MAX` tickets, the one that seats the most value less cost. What a search finds
+is measured by it, and for so few tickets it is quick enough to be the answer itself.
+
+Idea. Two stages, over sets of tickets as masks of bits:
+  1. every set with a match's players that keeps the rules is divided into full teams in all ways, and keeps the
+     cheapest. Teams are alike, so a ticket may begin a new team only if all teams before it have begun.
+  2. best(tickets that remain): leave the lowest of them, or seat it in any of its sets; what remains is a lesser mask,
+     which is solved already.
+
+The same second stage also yields the least cost of every number of matches, so both bounds are exact here.
+
+Ties. Seating goes before leaving, and of several sets the one of the lowest places.
+
+Complexity. 3^n steps at the most for stage 2, half a million for 12 tickets; as many divisions as there are.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from evenmatch.domain.arrays import Array
+
+from .compiled import OUT_FLOATS, OUT_INT8S2, OUT_INT32S2, kernel
+from .team_field import FIELD, Field
+from .team_judge import cost_of_match, holds
+
+__all__ = ["TICKETS_MAX", "exact_teams"]
+
+TICKETS_MAX: Final = 12
+
+
+@kernel()
+def _cheapest_division(field: Field, roster: Array, best_team: Array) -> float:
+    """Write the teams of the cheapest division; its cost, inf = none fills the teams."""
+    units, teams = len(roster), field.teams
+    team, room = np.full(units, np.int8(-1)), np.full(teams, field.team_size)
+    begun = np.zeros(units + 1, np.int64)
+    best, at = np.inf, 0
+    while at >= 0:
+        if at == units:
+            cost = cost_of_match(field, roster, team)
+            if cost < best:
+                best = cost
+                best_team[:] = team
+            at -= 1
+        size = field.size[roster[at]]
+        if team[at] >= 0:
+            room[team[at]] += size
+        team[at] += 1
+        while team[at] < teams and team[at] <= begun[at] and room[team[at]] < size:
+            team[at] += 1
+        if team[at] >= teams or team[at] > begun[at]:
+            team[at] = -1
+            at -= 1
+            continue
+        room[team[at]] -= size
+        at += 1
+        begun[at] = max(begun[at - 1], team[at - 1] + 1)
+    return best
+
+
+@kernel(FIELD, OUT_INT32S2, OUT_INT8S2, OUT_FLOATS, OUT_FLOATS)
+def exact_teams(field: Field, rosters: Array, team_of: Array, cost: Array, least_cost: Array) -> int:
+    """Write the matches of the best plan, and the least cost of each number of matches; how many there are.
+
+    `rosters` and `team_of`, [n, n], and `cost`, [n], are written from the first row on, -1 = empty; `least_cost`,
+    float64[n + 1], inf = so many matches can't be made.
+    """
+    count, seats = len(field.size), field.teams * field.team_size
+    sets = 1 << count
+    players = np.zeros(sets, np.int64)
+    price, worth = np.full(sets, np.inf), np.zeros(sets)
+    teams = np.full((sets, count), np.int8(-1))
+    roster = np.empty(count, np.int32)
+    for mask in range(1, sets):
+        low = 0
+        while not mask >> low & 1:
+            low += 1
+        rest = mask & (mask - 1)
+        players[mask], worth[mask] = players[rest] + field.size[low], worth[rest] + field.value[low]
+        if players[mask] == seats:
+            units = 0
+            for place in range(count):
+                if mask >> place & 1:
+                    roster[units] = place
+                    units += 1
+            if holds(field, roster[:units]):
+                price[mask] = _cheapest_division(field, roster[:units], teams[mask, :units])
+    best, choice = np.zeros(sets), np.zeros(sets, np.int64)
+    least = np.full((sets, count + 1), np.inf)
+    least[0, 0] = 0.0
+    for mask in range(1, sets):
+        without = mask & (mask - 1)
+        low = mask ^ without
+        best[mask] = best[without]
+        least[mask] = least[without]
+        part = without
+        while True:
+            group = part | low
+            if price[group] < np.inf:
+                rest = mask ^ group
+                gain = best[rest] + worth[group] - price[group]
+                if gain >= best[mask]:
+                    best[mask], choice[mask] = gain, group
+                for matches in range(count):
+                    least[mask, matches + 1] = min(least[mask, matches + 1], least[rest, matches] + price[group])
+            if part == 0:
+                break
+            part = (part - 1) & without
+    least_cost[:] = least[sets - 1]
+    mask, made = sets - 1, 0
+    while mask:
+        group = choice[mask]
+        if group == 0:
+            mask &= mask - 1
+            continue
+        units = 0
+        for place in range(count):
+            if group >> place & 1:
+                rosters[made, units] = place
+                units += 1
+        rosters[made, units:], team_of[made] = -1, teams[group]
+        cost[made] = price[group]
+        made += 1
+        mask ^= group
+    return made
