@@ -40,7 +40,7 @@ ONCE = (
     "not_rated",
     "unknown_deadletter",
     "no_backup",
-    "not_found",
+    "unknown_wave",
 )
 """What those who may are told when there is nothing left to do."""
 BOTH_WAYS = pytest.mark.parametrize("fast", [True, False], ids=["hot", "litestar"])

@@ -198,7 +198,7 @@ def test_every_answer_has_an_example_that_fits_its_schema(document: dict[str, An
                 continue
             assert content, f"{verb} {path} {status} has no content"
             for media, described in content.items():
-                granted = "text/event-stream" if path.endswith("/events") else "application/json"
+                granted = "text/event-stream" if path.endswith(("/events", "/watch")) else "application/json"
                 assert media == (granted if status.startswith("2") else "application/problem+json")
                 examples = [example["value"] for example in described["examples"].values()]
                 assert examples, f"{verb} {path} {status} has no example"

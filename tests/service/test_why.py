@@ -265,7 +265,7 @@ def test_the_latency_cap_is_told() -> None:
 
 def test_a_large_queue_is_copied_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(copies, "SMALL", 2)
-    monkeypatch.setattr(why, "_MS_PER_TICKET", 1e6)
+    monkeypatch.setattr(copies, "_MS_PER_TICKET", 1e6)
 
     async def story(asker: Asker) -> None:
         ann = await asker.join("pool", "ann")

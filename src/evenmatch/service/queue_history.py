@@ -48,7 +48,7 @@ class WaitsView(msgspec.Struct, frozen=True):
     p90_s: float
 
 
-class HistoryView(msgspec.Struct, frozen=True):
+class QueueHistoryView(msgspec.Struct, frozen=True):
     """A queue's last hours."""
 
     queue: str
@@ -64,10 +64,10 @@ class HistoryView(msgspec.Struct, frozen=True):
     by_party: list[WaitsView]
 
 
-class HistoryAnswer(msgspec.Struct, frozen=True):
+class QueueHistoryAnswer(msgspec.Struct, frozen=True):
     """A queue's last hours."""
 
-    history: HistoryView
+    history: QueueHistoryView
 
 
 async def history(runner: Runner, queue: str, minutes: int) -> Answer:
@@ -89,14 +89,14 @@ async def history(runner: Runner, queue: str, minutes: int) -> Answer:
     if isinstance(found, Refusal | Unavailable):
         return problem(problem_of(found))
     view = await asyncio.to_thread(view_of, queue, *found)
-    return Answer(200, _encode(HistoryAnswer(view)))
+    return Answer(200, _encode(QueueHistoryAnswer(view)))
 
 
-def view_of(queue: str, since_ms: int, rows: Rows, waits: Waits) -> HistoryView:
+def view_of(queue: str, since_ms: int, rows: Rows, waits: Waits) -> QueueHistoryView:
     """The same for people."""
     steps = -(-len(rows.depth) // POINTS_MOST)
     matched = waits.take(waits.matched > 0)
-    return HistoryView(
+    return QueueHistoryView(
         queue=queue,
         since_ms=since_ms,
         step_s=steps * STEP_MS // 1000,

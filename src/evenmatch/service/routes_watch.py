@@ -20,7 +20,7 @@ from .handlers import Answer, problem, turned_away, unknown
 from .hot import respond
 from .mailbox import Unavailable
 from .past_waves import PastWave, WaveRow, rebuilt
-from .queue_history import HistoryAnswer, history
+from .queue_history import QueueHistoryAnswer, history
 from .runner import Runner
 from .sockets import Hub
 from .storytelling import StoryView, told
@@ -107,7 +107,7 @@ class Rebuilding:
             self._asked -= 1
         if body is None:
             return problem(
-                WireReasons.NOT_FOUND.problem(
+                WireReasons.UNKNOWN_WAVE.problem(
                     f"no wave {number} of {queue} is known: it matched nobody, or was too long ago; "
                     f"see /v1/queues/{queue}/waves"
                 )
@@ -181,10 +181,10 @@ def watch_routes(runner: Runner, hub: Hub, version: str) -> list[HTTPRouteHandle
         "/v1/queues/{queue:str}/history",
         tags=["queues"],
         summary="A queue's last hours",
-        responses=granted(200, HistoryAnswer, "Depth, waits, qualities and departures by time", HISTORY)
+        responses=granted(200, QueueHistoryAnswer, "Depth, waits, qualities and departures by time", HISTORY)
         | problems(WireReasons.MALFORMED, Reasons.UNKNOWN_QUEUE),
     )
-    async def get_history(queue: QueueName, minutes: _Minutes = 30) -> Response[Any]:
+    async def get_queue_history(queue: QueueName, minutes: _Minutes = 30) -> Response[Any]:
         """In steps of 10 s or a multiple, 240 at most, since the server started or for four hours. Waits by rating and
         party size are of those who were matched within the last day."""
         return response(await history(runner, queue, minutes))
@@ -206,7 +206,7 @@ def watch_routes(runner: Runner, hub: Hub, version: str) -> list[HTTPRouteHandle
         tags=["queues"],
         summary="A past wave, as its matcher saw it",
         responses=granted(200, WaveAnswer, "Snapshot, trace, proposals, and why others were left", WAVE)
-        | problems(WireReasons.MALFORMED, WireReasons.NOT_FOUND, Reasons.UNKNOWN_QUEUE),
+        | problems(WireReasons.MALFORMED, WireReasons.UNKNOWN_WAVE, Reasons.UNKNOWN_QUEUE),
     )
     async def get_wave(queue: QueueName, wave: _Number) -> Response[Any]:
         """The snapshot is rebuilt from the journal, proven by the digest that was recorded, and planned again with the
@@ -224,4 +224,4 @@ def watch_routes(runner: Runner, hub: Hub, version: str) -> list[HTTPRouteHandle
         """A sentence for each event of the ticket. Reading it is no heartbeat."""
         return response(await story(runner, ticket))
 
-    return [watch, get_history, get_waves, get_wave, get_story]
+    return [watch, get_queue_history, get_waves, get_wave, get_story]
