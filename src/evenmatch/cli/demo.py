@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -43,6 +44,7 @@ def demo(*, port: int = 8750, pace: float = 1.0, seed: int = 7, seconds: float |
     url = f"http://127.0.0.1:{port}"
     config = resources.files("evenmatch.demo").joinpath("queues.toml")
     with tempfile.TemporaryDirectory(prefix="evenmatch-demo-") as folder, resources.as_file(config) as file:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends us ends the server with us
         server = _started(Path(folder), file, port)
         try:
             _until_ready(server, url)

@@ -37,7 +37,9 @@ export function fill(parent, ...children) {
 
 /** A link within the page; every part is escaped for the address. */
 export function link(parts, text, attributes = {}) {
-  return el("a", { ...attributes, href: "#/" + parts.map(encodeURIComponent).join("/") }, text ?? parts[parts.length - 1]);
+  const shown = text ?? parts[parts.length - 1];
+  const kind = /^[tmp]-\d+$/.test(shown) ? "id" : null;
+  return el("a", { class: kind, ...attributes, href: "#/" + parts.map(encodeURIComponent).join("/") }, shown);
 }
 
 /** Numbers with their names: [[name, value, class?], ...]. */

@@ -8,7 +8,7 @@ export function seconds(value) {
   if (value === 0) return "0 s";
   if (value < 0.001) return `${(value * 1e6).toFixed(0)} µs`;
   if (value < 1) return `${(value * 1000).toPrecision(3).replace(/\.?0+$/, "")} ms`;
-  if (value < 120) return `${value.toFixed(1)} s`;
+  if (value < 120) return `${value.toFixed(1).replace(/\.0$/, "")} s`;
   if (value < 7200) return `${(value / 60).toFixed(1)} min`;
   if (value < 172800) return `${(value / 3600).toFixed(1)} h`;
   return `${(value / 86400).toFixed(1)} days`;
@@ -32,7 +32,7 @@ export function rate(value) {
 
 /** Rating points. */
 export function points(value) {
-  return value === null || value === undefined ? none : `${number(value, Math.abs(value) < 100 ? 1 : 0)} pts`;
+  return value === null || value === undefined ? none : `${number(value, Math.abs(value) < 100 && value % 1 ? 1 : 0)} pts`;
 }
 
 /** One of several: "1 ticket", "3 tickets". */

@@ -49,7 +49,8 @@ function venueBox(details) {
 /** The view. */
 export function match(id) {
   return loaded(id, async (signal) => {
-    const [{ match: found }, told] = await Promise.all([ask(path("matches", id), signal), askIfThere(path("matches", id, "result"), signal)]);
+    const { match: found } = await ask(path("matches", id), signal);
+    const told = found.reported ? await askIfThere(path("matches", id, "result"), signal) : null;
     const result = told?.result ?? null;
     const odds = result ? result.teams.map((team) => team.odds) : found.odds ?? [];
     const means = found.teams.map((team) => mean(ratingsOf(team))).filter((value) => value !== null);

@@ -92,6 +92,13 @@ export class Crowd {
     const byPing = shown.ping_ms.length > 0;
     const across = byPing ? shown.ping_ms : shown.rating;
     const seats = byPing ? [] : this.groups.flatMap((group) => group.seats);
+    if (!across.length && !seats.length) {
+      pen.font = "15px system-ui, sans-serif";
+      pen.fillStyle = colour("soft");
+      pen.textAlign = "center";
+      pen.fillText("Nobody waits just now.", wide / 2, TALL / 2);
+      return;
+    }
     const [least, most] = span([...across, ...seats.map((seat) => seat.rating)], byPing ? [] : shown.low, byPing ? [] : shown.high);
     const centre = span([...across, ...seats.map((seat) => seat.rating)], [], []);
     // Ranges may be far wider than the crowd: the crowd sets the scale, with half its width to each side at most.

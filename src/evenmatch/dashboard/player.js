@@ -23,11 +23,9 @@ function picture(ladder, changes) {
 /** The view. */
 export function player(id) {
   return loaded(id, async (signal) => {
-    const [about, ratings, past] = await Promise.all([
-      ask(path("players", id), signal),
-      askIfThere(path("players", id, "ratings"), signal),
-      askIfThere(`${path("players", id, "history")}?limit=200`, signal)]);
-    const found = about.player;
+    const { player: found } = await ask(path("players", id), signal);
+    const [ratings, past] = await Promise.all([
+      askIfThere(path("players", id, "ratings"), signal), askIfThere(`${path("players", id, "history")}?limit=200`, signal)]);
     const changes = past?.history ?? [];
     const list = ratings?.ratings ?? [];
     const ladders = [...new Set(changes.map((change) => change.ladder))];

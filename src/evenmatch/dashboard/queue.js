@@ -28,7 +28,7 @@ function head(name, card) {
 function waitsTable(caption, what, rows) {
   const most = Math.max(0.001, ...rows.map((row) => row.p90_s));
   return table(caption, [what, "~matched", "~half within", "~9 in 10 within", ""],
-    rows.map((row) => [row.label, number(row.matched), seconds(row.p50_s), seconds(row.p90_s), meter(row.p90_s / most)]));
+    rows.map((row) => [row.label.replace(" to ", "\u2013"), number(row.matched), seconds(row.p50_s), seconds(row.p90_s), meter(row.p90_s / most)]));
 }
 
 function charts(history) {
@@ -80,7 +80,7 @@ export function queue(name) {
   let shownHead = "";
 
   const choices = el("div", { class: "choices", role: "group", "aria-label": "Time range" }, RANGES.map(([label, value]) =>
-    el("button", { type: "button", "aria-pressed": value === minutes, onclick: (event) => {
+    el("button", { type: "button", "aria-pressed": String(value === minutes), onclick: (event) => {
       minutes = value;
       for (const button of choices.children) button.setAttribute("aria-pressed", String(button === event.currentTarget));
       read();
@@ -124,8 +124,7 @@ export function queue(name) {
       const marks = picture.bands.map((band, i) => ({ name: band, colour: bandColour(i) }));
       fill(colours, legend([...(marks.length ? marks : [{ name: picture.binned ? "tickets, larger = more" : "a ticket", colour: "series-1" }]), { name: "proposed just now", colour: "good" }]));
       const many = picture.binned ? `${number(picture.waiting)} tickets in ${picture.rating.length} bins. ` : "";
-      const nobody = picture.waiting ? "" : "Nobody waits just now. ";
-      words.textContent = `${nobody}${many}${WORDS[picture.matcher] ?? "Up is a longer wait."}${picture.binned ? "" : " Click a dot to see its ticket."}`;
+      words.textContent = `${many}${WORDS[picture.matcher] ?? "Up is a longer wait."}${picture.binned ? "" : " Click a dot to see its ticket."}`;
     },
   };
 }

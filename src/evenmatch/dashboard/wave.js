@@ -87,7 +87,7 @@ export function wave(queue, wanted) {
       found.snapshot ? el("section", { class: "card picture" }, el("h2", {}, "The snapshot"), canvas,
         legend([...(bands.length ? bands : [{ name: "a ticket", colour: "series-1" }]), { name: "proposed", colour: "good" }])) : null,
       found.trace.length ? box("The trace", found.steps > found.trace.length ? el("p", { class: "empty" }, `The first ${found.trace.length} of ${number(found.steps)} steps.`) : null, traceTables(found.trace)) : null,
-      el("div", { class: "charts" },
+      el("div", { class: "pair" },
         box("Proposals", proposals(found.proposals, row.proposals)),
         box("Left waiting", left(found)),
         details.length ? box("The plan as a whole", table("The plan", ["what", "value"], details.map(([name, value]) => [name.replaceAll("_", " "), plain(value)]))) : null,

@@ -146,15 +146,16 @@ class Crowd:
                 return
 
     async def _answer(self, proposal: str, party: list[str]) -> None:
-        for name in party:
-            await asyncio.sleep(self._chance.uniform(0.2, 2.0))
-            mood = self._chance.random()
-            with contextlib.suppress(Refused):
-                if mood < DECLINES:
-                    await self.client.decline(proposal, name)
-                    return
-                if mood > DECLINES + IGNORES:
-                    await self.client.accept(proposal, name)
+        await asyncio.gather(*(self._one_answers(proposal, name) for name in party))
+
+    async def _one_answers(self, proposal: str, name: str) -> None:
+        await asyncio.sleep(self._chance.uniform(0.3, 3.0))
+        mood = self._chance.random()
+        with contextlib.suppress(Refused):
+            if mood < DECLINES:
+                await self.client.decline(proposal, name)
+            elif mood > DECLINES + IGNORES:
+                await self.client.accept(proposal, name)
 
     async def _report(self, match: dict[str, Any]) -> None:
         one, other = (sum(self._skill[name] for name in team["players"]) for team in match["teams"])
