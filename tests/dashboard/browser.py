@@ -99,7 +99,7 @@ CONTRAST: Final = """
     if (!own || element.closest("svg, noscript, .hidden, .skip") || !element.getClientRects().length) continue;
     const [a, b] = [light(parts(getComputedStyle(element).color)), light(ground(element))];
     const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    if (contrast < 4.5) poor.push(`${element.tagName} ${element.className} ${element.textContent.slice(0, 30)}: ${contrast.toFixed(2)}`);
+    if (contrast < 4.5) poor.push(`${element.tagName} ${element.textContent.slice(0, 30)}: ${contrast.toFixed(2)}`);
   }
   return poor;
 }

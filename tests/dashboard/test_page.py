@@ -180,7 +180,7 @@ def test_the_page_comes_back_after_a_restart_of_the_server(tmp_path: Path, brows
         server.start()
         server.join("duel", "ann")
         page.wait_for_selector("#link[data-state=live]")
-        page.wait_for_function("document.body.innerText.includes('1 tickets')")
+        page.wait_for_function("() => document.body.innerText.includes('1 tickets')")
         assert page.is_hidden("#notice")
         context.close()
     finally:
