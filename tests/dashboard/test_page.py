@@ -52,8 +52,8 @@ class Crowded:
         return answer.json() if answer.status_code == 200 else None
 
     def waves(self, name: str) -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = self.ask(f"/v1/queues/{name}/waves")["waves"]
-        return found
+        answer = self.ask(f"/v1/queues/{name}/waves")
+        return [] if answer is None else list(answer["waves"])
 
     def views(self) -> dict[str, tuple[str, str]]:
         """Name -> address of each view, and words that it shows."""

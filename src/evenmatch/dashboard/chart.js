@@ -3,20 +3,20 @@
 import { el, svg } from "./dom.js";
 import { shortClock } from "./format.js";
 
-const WIDE = 520;
-const TALL = 170;
-const LEFT = 52;
-const BOTTOM = 22;
+const WIDE = 400;
+const TALL = 165;
+const LEFT = 58;
+const BOTTOM = 24;
 const TOP = 10;
 
-/** Round numbers from 0, three or four of them, up to at least `most`. */
-export function steps(most) {
-  if (!(most > 0)) return [0, 1];
-  const rough = most / 3;
+/** Round numbers, three or four of them, from `least` or a little below up to at least `most`. */
+export function steps(most, least = 0) {
+  if (!(most > least)) return [least, least + 1];
+  const rough = (most - least) / 3;
   const power = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((each) => each * 3 >= most * 0.999);
+  const step = [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((each) => each * 3 >= (most - least) * 0.999);
   const found = [];
-  for (let value = 0; value < most + step * 0.999; value += step) found.push(Number(value.toPrecision(12)));
+  for (let value = Math.floor(least / step) * step; value < most + step * 0.999; value += step) found.push(Number(value.toPrecision(12)));
   return found;
 }
 
@@ -32,12 +32,12 @@ function path(points, x, y) {
 }
 
 /** Lines over time: `times` in ms, `lines` = [{name, values, colour}], values null where there are none. */
-export function lineChart(title, times, lines, format, most = null) {
-  const highest = most ?? Math.max(0, ...lines.flatMap((line) => line.values.filter((value) => value !== null)));
-  const marks = steps(highest);
-  const top = marks[marks.length - 1];
+export function lineChart(title, times, lines, format, { most = null, fromZero = true } = {}) {
+  const all = lines.flatMap((line) => line.values.filter((value) => value !== null));
+  const marks = steps(most ?? Math.max(...all, fromZero ? 0 : -Infinity), fromZero ? 0 : Math.min(...all));
+  const [bottom, top] = [marks[0], marks[marks.length - 1]];
   const x = (i) => LEFT + (WIDE - LEFT - 8) * (times.length > 1 ? i / (times.length - 1) : 0.5);
-  const y = (value) => TALL - BOTTOM - (TALL - BOTTOM - TOP) * (value / top);
+  const y = (value) => TALL - BOTTOM - (TALL - BOTTOM - TOP) * ((value - bottom) / (top - bottom));
   const known = lines.some((line) => line.values.some((value) => value !== null));
   const label = lines.map((line) => {
     const last = line.values.filter((value) => value !== null).pop();
@@ -46,14 +46,14 @@ export function lineChart(title, times, lines, format, most = null) {
   const drawing = svg("svg", { viewBox: `0 0 ${WIDE} ${TALL}`, role: "img", "aria-label": `${title}. ${label}` });
   for (const mark of marks) {
     drawing.append(svg("line", { x1: LEFT, x2: WIDE - 8, y1: y(mark), y2: y(mark), stroke: "var(--grid)" }));
-    drawing.append(svg("text", { x: LEFT - 6, y: y(mark) + 4, "text-anchor": "end", "font-size": 11, fill: "var(--soft)" }, format(mark)));
+    drawing.append(svg("text", { x: LEFT - 6, y: y(mark) + 4, "text-anchor": "end", "font-size": 12, fill: "var(--soft)" }, format(mark)));
   }
   const shown = times.length > 1 ? [0, 0.5, 1] : [0];
   for (const share of shown) {
     const i = Math.round(share * (times.length - 1));
     if (times[i] === undefined) continue;
     const anchor = share === 0 ? "start" : share === 1 ? "end" : "middle";
-    drawing.append(svg("text", { x: x(i), y: TALL - 5, "text-anchor": anchor, "font-size": 11, fill: "var(--soft)" }, shortClock(times[i])));
+    drawing.append(svg("text", { x: x(i), y: TALL - 5, "text-anchor": anchor, "font-size": 12, fill: "var(--soft)" }, shortClock(times[i])));
   }
   for (const line of lines) {
     drawing.append(svg("path", { d: path(line.values, x, y), fill: "none", stroke: `var(--${line.colour})`, "stroke-width": 2, "stroke-linejoin": "round", "stroke-linecap": "round" }));

@@ -91,7 +91,8 @@ export class Crowd {
     pen.clearRect(0, 0, wide, TALL);
     const byPing = shown.ping_ms.length > 0;
     const across = byPing ? shown.ping_ms : shown.rating;
-    const seats = byPing ? [] : this.groups.flatMap((group) => group.seats);
+    const at = (seat) => (byPing ? seat.ping_ms ?? 0 : seat.rating);
+    const seats = this.groups.flatMap((group) => group.seats);
     if (!across.length && !seats.length) {
       pen.font = "15px system-ui, sans-serif";
       pen.fillStyle = colour("soft");
@@ -99,8 +100,8 @@ export class Crowd {
       pen.fillText("Nobody waits just now.", wide / 2, TALL / 2);
       return;
     }
-    const [least, most] = span([...across, ...seats.map((seat) => seat.rating)], byPing ? [] : shown.low, byPing ? [] : shown.high);
-    const centre = span([...across, ...seats.map((seat) => seat.rating)], [], []);
+    const [least, most] = span([...across, ...seats.map(at)], byPing ? [] : shown.low, byPing ? [] : shown.high);
+    const centre = span([...across, ...seats.map(at)], [], []);
     // Ranges may be far wider than the crowd: the crowd sets the scale, with half its width to each side at most.
     const half = (centre[1] - centre[0]) / 2;
     const left = Math.max(least, centre[0] - half);
@@ -114,7 +115,7 @@ export class Crowd {
     pen.rect(EDGE.left, 0, wide - EDGE.left - EDGE.right, TALL);
     pen.clip();
     this.crowd(pen, shown, across, x, y);
-    if (!byPing) this.proposals(pen, x, y);
+    this.proposals(pen, (seat) => x(at(seat)), y);
     pen.restore();
   }
 
@@ -175,9 +176,9 @@ export class Crowd {
       pen.lineWidth = 2;
       const [first, ...others] = group.seats;
       for (const seat of others) {
-        pen.beginPath(); pen.moveTo(x(first.rating), y(first.waited_s)); pen.lineTo(x(seat.rating), y(seat.waited_s)); pen.stroke();
+        pen.beginPath(); pen.moveTo(x(first), y(first.waited_s)); pen.lineTo(x(seat), y(seat.waited_s)); pen.stroke();
       }
-      for (const seat of group.seats) { pen.beginPath(); pen.arc(x(seat.rating), y(seat.waited_s), seat === first ? 5 : 3.5, 0, 7); pen.fill(); }
+      for (const seat of group.seats) { pen.beginPath(); pen.arc(x(seat), y(seat.waited_s), seat === first ? 5 : 3.5, 0, 7); pen.fill(); }
     }
     pen.globalAlpha = 1;
   }

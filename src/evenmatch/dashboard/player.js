@@ -17,7 +17,7 @@ function picture(ladder, changes) {
   return lineChart(`Rating on ${ladder}`, times, [
     { name: "rating", values: old.map((change) => change.after), colour: "series-1" },
     { name: "two deviations less", values: old.map((change) => change.after - 2 * change.deviation), colour: "series-5" },
-  ], (value) => number(value));
+  ], (value) => number(value), { fromZero: false });
 }
 
 /** The view. */

@@ -40,7 +40,7 @@ function charts(history) {
     lineChart("Wait of the matched", times, [
       { name: "half within", values: column("wait_p50_s"), colour: "series-1" },
       { name: "9 in 10 within", values: column("wait_p90_s"), colour: "series-2" }], seconds),
-    lineChart("How even matches are", times, [{ name: "predicted evenness", values: column("quality"), colour: "series-3" }], percent, 1),
+    lineChart("How even matches are", times, [{ name: "predicted evenness", values: column("quality"), colour: "series-3" }], percent, { most: 1 }),
     lineChart("Gap between teams", times, [{ name: "rating points", values: column("gap"), colour: "series-4" }], points),
     lineChart(`Joins, matches and departures in ${history.step_s} s`, times, [
       { name: "joins", values: column("joins"), colour: "series-1" },

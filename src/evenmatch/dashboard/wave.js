@@ -103,6 +103,7 @@ function seatsOf(found) {
   const at = new Map(found.snapshot.ticket.map((ticket, i) => [ticket, i]));
   return found.proposals.map((one) => ({
     seats: one.teams.flat().filter((ticket) => at.has(ticket)).map((ticket) => ({
-      rating: found.snapshot.rating[at.get(ticket)], waited_s: found.snapshot.waited_s[at.get(ticket)] })),
+      rating: found.snapshot.rating[at.get(ticket)], waited_s: found.snapshot.waited_s[at.get(ticket)],
+      ping_ms: found.snapshot.ping_ms[at.get(ticket)] ?? null })),
   })).filter((group) => group.seats.length);
 }

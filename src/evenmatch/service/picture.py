@@ -42,6 +42,8 @@ class Seat(msgspec.Struct, frozen=True):
     team: int
     rating: float
     waited_s: float
+    ping_ms: float | None = None
+    """The mean of its players, where all brought one."""
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -194,6 +196,12 @@ def _shown(column: Array) -> list[float]:
     return shown
 
 
+def _mean_ping(queue: QueueState, slot: int) -> float | None:
+    start, size = int(queue.tickets.start[slot]), int(queue.tickets.size[slot])
+    mean = float(queue.players.ping_ms[start : start + size].mean())
+    return None if mean != mean else round(mean, 1)
+
+
 def groups_since(state: State, queue: QueueState, after_ms: int, now_ms: int) -> tuple[list[Group], int]:
     """The proposals made after a moment, the newest of them, and how many more there are; in the engine thread."""
     p = queue.proposals
@@ -207,13 +215,14 @@ def groups_since(state: State, queue: QueueState, after_ms: int, now_ms: int) ->
         here = places >= 0
         slots = places[here] & 0xFFFFFFFF
         waited_s = (queue.waited_ms(slots, now_ms) / 1000).round(1).tolist()
-        columns = (tickets[here].tolist(), teams[here].tolist(), _shown(ratings_of(queue, slots)), waited_s)
+        ping = [_mean_ping(queue, one) for one in slots.tolist()]
+        columns = (tickets[here].tolist(), teams[here].tolist(), _shown(ratings_of(queue, slots)), waited_s, ping)
         quality = float(p.quality[slot])
         groups.append(
             Group(
                 proposal_id(int(p.proposal[slot])),
                 None if quality != quality else round(quality, 4),
-                [Seat(ticket_id(t), team, r, w) for t, team, r, w in zip(*columns, strict=True)],
+                [Seat(ticket_id(ticket), *others) for ticket, *others in zip(*columns, strict=True)],
             )
         )
     return groups, len(made) - len(shown)
