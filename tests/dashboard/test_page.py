@@ -55,9 +55,13 @@ class Crowded:
         answer = self.ask(f"/v1/queues/{name}/waves")
         return [] if answer is None else list(answer["waves"])
 
+    def leaders(self) -> list[dict[str, Any]]:
+        answer = self.ask("/v1/queues/duel/leaderboard")
+        return [] if answer is None else list(answer["leaders"])
+
     def views(self) -> dict[str, tuple[str, str]]:
         """Name -> address of each view, and words that it shows."""
-        rated = eventually(lambda: (self.ask("/v1/queues/duel/leaderboard") or {}).get("leaders"), "ratings")[0]
+        rated = eventually(self.leaders, "ratings")[0]
         (past, *_) = self.ask(f"/v1/players/{rated['player']}/history")["history"]
         match = self.ask(f"/v1/matches/{past['match']}")["match"]
         wave = eventually(lambda: self.waves("lobby"), "a wave of lobby")[0]["number"]
