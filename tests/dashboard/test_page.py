@@ -210,6 +210,42 @@ def test_a_guarded_server_asks_for_a_key_and_a_readers_is_enough(tmp_path: Path,
         server.close()
 
 
+def test_an_operator_pauses_changes_rules_and_rolls_back_and_all_is_audited(tmp_path: Path, browser: Any) -> None:
+    key_in(tmp_path, "backend")
+    operator = key_in(tmp_path, "operator")
+    server = Server(tmp_path, queue("duel"))
+    server.start()
+    try:
+        with tab(browser) as page:
+            page.page.on("dialog", lambda dialog: dialog.accept())
+            page.page.add_init_script(f"sessionStorage.setItem('evenmatch.key', {operator!r})")
+            page.open(server.url, "queue/duel/operate")
+            page.page.click("button:text-is('Pause')")
+            page.sees("Done: Pause duel.")
+            rules = page.page.input_value("#rules").replace('"every_s": 0.02', '"every_s": 0.5')
+            page.page.fill("#rules", rules)
+            page.page.click("button:text-is('Check')")
+            page.sees("wave.every_s")
+            page.shoot("operate")
+            page.page.click("button:text-is('Apply')")
+            page.sees("Rules, version 2")
+            page.page.click("button:text-is('Roll back')")
+            page.sees("Rules, version 3")
+        server.sign_in(operator)
+        done = [entry["action"] for entry in server.http.get("/v1/audit").json()["entries"]]
+        assert len(done) == 3
+        assert server.http.get("/v1/queues/duel").json()["queue"]["mode"] == "paused"
+    finally:
+        server.close()
+
+
+def test_without_an_operators_key_nothing_can_be_operated(crowded: Crowded, browser: Any) -> None:
+    with tab(browser) as page:
+        page.open(crowded.server.url, "queue/duel/operate")
+        page.sees("An operator's key is needed")
+        assert page.page.query_selector("#rules") is None
+
+
 def test_ten_thousand_waiting_tickets_do_not_slow_the_page(tmp_path: Path, browser: Any) -> None:
     text = queue("pool", size=100, timeout_s=None)
     server = Server(tmp_path, text.replace("every_s = 0.02", "every_s = 600")).start()

@@ -21,10 +21,10 @@ function headers() {
 }
 
 /** An answer of the server's, opened; raises Refused. */
-export async function opened(path, signal) {
+export async function opened(path, signal, how = {}) {
   let answer;
   try {
-    answer = await fetch(path, { headers: headers(), signal, cache: "no-store" });
+    answer = await fetch(path, { ...how, headers: { ...headers(), ...how.headers }, signal, cache: "no-store" });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new Refused(0, "no_answer", "the server does not answer");
@@ -52,4 +52,11 @@ export async function askIfThere(where, signal) {
     if (error instanceof Refused && [404, 409, 410, 422].includes(error.status)) return null;
     throw error;
   }
+}
+
+/** Ask for something to be done; the answer as JSON, or null where there is none. */
+export async function send(method, where, body = null, more = {}) {
+  const content = body === null ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json" } };
+  const answer = await opened(where, undefined, { method, body: content.body, headers: { ...content.headers, ...more } });
+  return answer.status === 204 ? null : answer.json();
 }

@@ -7,6 +7,7 @@ import { Stream } from "./stream.js";
 import { dress } from "./themes.js";
 import { overview } from "./overview.js";
 import { queue } from "./queue.js";
+import { operate } from "./operate.js";
 import { waves, wave } from "./wave.js";
 import { ticket } from "./ticket.js";
 import { player } from "./player.js";
@@ -24,6 +25,7 @@ function viewOf(parts) {
   if (kind === undefined || kind === "") return overview();
   if (kind === "queue" && name && more === "wave" && deeper) return wave(name, deeper);
   if (kind === "queue" && name && more === "waves") return waves(name);
+  if (kind === "queue" && name && more === "operate") return operate(name);
   if (kind === "queue" && name) return queue(name);
   if (kind === "ticket" && name) return ticket(name);
   if (kind === "player" && name) return player(name);

@@ -21,7 +21,7 @@ function head(name, card) {
     el("h1", {}, name),
     card ? el("span", { class: "tag" }, `${card.matcher} ${card.format}`) : null,
     card && card.mode !== "open" ? el("span", { class: "tag warn" }, card.mode) : null,
-    link(["queue", name, "waves"], "Past waves"),
+    el("span", { class: "choices" }, link(["queue", name, "waves"], "Past waves"), link(["queue", name, "operate"], "Operate")),
   ];
 }
 
