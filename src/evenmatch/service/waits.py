@@ -143,7 +143,7 @@ def ratings_of(queue: QueueState, slots: Array) -> Array:
 def gaps_of(state: State, queue: QueueState, roster: Array, team_of: Array) -> Array:
     """float64[k]: between the strongest and the weakest team of each match, by mean rating; within a lobby of one team,
     between tickets. `roster` and `team_of`, int[k, width], -1 = empty. NaN where it is not known any more."""
-    count, teams = len(roster), queue.spec.format.teams
+    count, teams = len(roster), int(team_of.max(initial=0)) + 1  # the format may be another by now
     filled = roster >= 0
     places = state.tickets_at.find(roster[filled])
     here = places >= 0
