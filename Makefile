@@ -3,6 +3,7 @@
 #   make setup      the environment, and .venv/bin/evenmatch in it      make check     lint, format, types
 #   make serve      the server (ARGS="--port 9000")                     make test      check, then the quick tests
 #   make bench      the benchmarks                                      make test-all  check, then every test
+#   make demo       the server with a simulated crowd, to look at
 #   make lock       (maintainers) pin anew what pyproject.toml asks for
 
 SHELL := /bin/bash
@@ -23,7 +24,7 @@ SIDE_BY_SIDE := --numprocesses 2 --dist loadfile
 PIP := env -u PYTHONPATH -u PYTHONHOME PIP_USER=0 PIP_REQUIRE_VIRTUALENV=0 PIP_NO_INPUT=1 PIP_DISABLE_PIP_VERSION_CHECK=1 \
 	PIP_ROOT_USER_ACTION=ignore $(BIN)/python -m pip --quiet
 
-.PHONY: setup serve test test-all check bench lock
+.PHONY: setup serve demo browser test test-all check bench lock
 
 setup: $(READY)
 
@@ -62,16 +63,28 @@ $(READY): pyproject.toml requirements.lock
 serve: $(READY)
 	@exec $(BIN)/evenmatch serve $(ARGS)
 
+demo: $(READY)
+	@exec $(BIN)/evenmatch demo $(ARGS)
+
 check: $(READY)
 	@echo "check: lint, format, types"
 	@$(BIN)/ruff check --quiet
 	@$(BIN)/ruff format --quiet --check || { $(BIN)/ruff format --check; exit 1; }
 	@$(BIN)/mypy
 
-test: check
+# The dashboard is tried in Debian's Chromium; without one its tests say that they were not run.
+browser: $(READY)
+	@if ! command -v chromium >/dev/null && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	    echo "test: installing chromium, for the dashboard"; \
+	    apt-get -qq update || true; \
+	    DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends chromium >/dev/null || true; \
+	fi
+	@command -v chromium >/dev/null || echo "test: NOT RUN: the dashboard's tests, for there is no chromium (apt-get install chromium)"
+
+test: check browser
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) $(ARGS)
 
-test-all: check
+test-all: check browser
 	@EVENMATCH_TESTS=thorough $(BIN)/python -m pytest $(SIDE_BY_SIDE) -m '' $(ARGS)
 
 bench: $(READY)

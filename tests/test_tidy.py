@@ -36,6 +36,7 @@ SEES: Final[dict[str, tuple[str, ...]]] = {
     "dashboard": (),
     "client": ("errors",),
     "open_files": ("errors",),
+    "demo": ("errors", "client"),
     "drill": ("domain", "storage", "errors", "client", "open_files", "recovery"),
     "numerics": ("domain",),
     "core": ("domain", "numerics", "errors"),

@@ -77,12 +77,14 @@ async def watch(
     return (said["code"], said["reason"]) if said["type"] == "websocket.close" else (None, said["text"])
 
 
-async def stream(app: App, ticket: str, query: str = "", headers: dict[str, str] | None = None) -> tuple[int, str]:
+async def stream(
+    app: App, ticket: str, query: str = "", headers: dict[str, str] | None = None, path: str = ""
+) -> tuple[int, str]:
     """Open a ticket's stream of server-sent events, hear the first that is said, and leave: a status and the words."""
     incoming: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
     outgoing: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
     incoming.put_nowait({"type": "http.request", "body": b"", "more_body": False})
-    path = f"/v1/tickets/{ticket}/events"
+    path = path or f"/v1/tickets/{ticket}/events"
     scope = {
         "type": "http",
         "method": "GET",

@@ -40,6 +40,7 @@ ONCE = (
     "not_rated",
     "unknown_deadletter",
     "no_backup",
+    "unknown_wave",
 )
 """What those who may are told when there is nothing left to do."""
 BOTH_WAYS = pytest.mark.parametrize("fast", [True, False], ids=["hot", "litestar"])
@@ -49,6 +50,7 @@ BOTH_WAYS = pytest.mark.parametrize("fast", [True, False], ids=["hot", "litestar
 Case = tuple[str, str, Any, str, str]
 CASES: list[Case] = [
     ("GET", "/", None, "ann", "rboisn"),
+    ("GET", "/dashboard/{file}", None, "ann", "rboisn"),
     ("GET", "/docs", None, "ann", "rboisn"),
     ("GET", "/openapi.json", None, "ann", "rboisn"),
     ("GET", "/healthz", None, "ann", "rboisn"),
@@ -76,6 +78,11 @@ CASES: list[Case] = [
     ("GET", "/v1/audit", None, "ann", "o"),
     ("GET", "/v1/tickets/{ticket}/why", None, "fay", "rboi"),
     ("GET", "/v1/queues/{queue}/forecast", None, "ann", "rbois"),
+    ("GET", "/v1/watch", None, "ann", "rbo"),
+    ("GET", "/v1/queues/{queue}/history", None, "ann", "rbo"),
+    ("GET", "/v1/queues/{queue}/waves", None, "ann", "rbo"),
+    ("GET", "/v1/queues/{queue}/waves/{wave}", None, "ann", "rbo"),
+    ("GET", "/v1/tickets/{ticket}/story", None, "fay", "rbo"),
     ("GET", "/v1/deadletters", None, "ann", "o"),
     ("POST", "/v1/backup", None, "ann", "o"),
     ("POST", "/v1/deadletters/{letter}/retry", None, "ann", "o"),
@@ -120,6 +127,7 @@ async def played(client: httpx.AsyncClient, key: str) -> dict[str, str]:
     match = await until(lambda: found("ann", "match"), "a match")
     proposal = await until(lambda: found("cat", "proposal"), "a proposal")
     names = {"queue": "pool", "ticket": tickets["fay"], "player": "ann", "letter": "a-000000000001"}
+    names |= {"file": "index.html", "wave": "1"}
     return names | {"proposal": proposal["id"], "match": match["id"]}
 
 
@@ -136,8 +144,8 @@ async def outcomes(folder: Path, fast: bool, caller: str, key: str, backend: str
                 code, said = await watch(app, names["ticket"], headers=headers)
                 found.append((code or 101, str(said).split(":")[0]))
                 continue
-            if pattern.endswith("/events"):
-                status, said = await stream(app, names["ticket"], headers=headers)
+            if pattern.endswith(("/events", "/watch")):
+                status, said = await stream(app, names["ticket"], headers=headers, path=pattern.format(**names))
                 found.append((status, json.loads(said)["reason"] if status >= 400 else ""))
                 continue
             content = None if body is None else json.dumps(body).replace("{me}", me).encode()

@@ -11,7 +11,7 @@ import pytest
 from evenmatch import config
 from evenmatch.errors import MatcherError
 from evenmatch.matchers.explaining import explain_wave
-from evenmatch.service import why
+from evenmatch.service import copies, why
 from evenmatch.service.app import App
 from evenmatch.storage.memory import MemoryJournal
 
@@ -264,8 +264,8 @@ def test_the_latency_cap_is_told() -> None:
 
 
 def test_a_large_queue_is_copied_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(why, "SMALL", 2)
-    monkeypatch.setattr(why, "_MS_PER_TICKET", 1e6)
+    monkeypatch.setattr(copies, "SMALL", 2)
+    monkeypatch.setattr(copies, "_MS_PER_TICKET", 1e6)
 
     async def story(asker: Asker) -> None:
         ann = await asker.join("pool", "ann")

@@ -27,6 +27,7 @@ app.command(
     name="check",
     help="Look a queues.toml over: show its queues, or everything that is wrong with it.",
 )
+app.command("evenmatch.cli.demo:demo", name="demo", help="A server with a simulated crowd, to look at.")
 app.command(
     "evenmatch.cli.watch:watch", name="watch", help="Follow tickets over their WebSockets until their story is over."
 )

@@ -50,7 +50,9 @@ def serve(
 
 def _greet(url: str, queue: QueueSpec, opened: list[QueueSpec], settings: Settings, is_open: bool = True) -> None:
     console = Console(highlight=False, soft_wrap=True)
-    console.print(f"[bold green]evenmatch[/] is at [bold]{escape(url)}[/]  (documentation: {escape(url)}/docs)")
+    console.print(
+        f"[bold green]evenmatch[/] is at [bold]{escape(url)}[/]  (a dashboard; documentation: {escape(url)}/docs)"
+    )
     for spec in opened:
         check = f"ready check {spec.ready_check.timeout_s:g} s" if spec.ready_check else "no ready check"
         console.print(

@@ -177,6 +177,14 @@ class Buckets:
         )
         return None if after is None else snapshot.now_ms + after
 
+    def ranges(self, snapshot: Snapshot) -> tuple[Array, Array]:
+        """float64[n] each: the ratings from which and up to which each ticket looks now."""
+        bucket, grown, limit = self._columns(snapshot, np.arange(len(snapshot)))
+        reach, width = np.minimum(grown, limit), _width(self.bucket)
+        if width is None:
+            return bucket - reach - 0.5, bucket + reach + 0.5
+        return (bucket - reach) * width, (bucket + reach + 1) * width
+
     def _columns(self, snapshot: Snapshot, order: Array) -> tuple[Array, Array, Array]:
         """The bucket of every ticket in this order, int64[n], its range so far and the widest ever, int32[n]."""
         if "rating" not in snapshot.facts:

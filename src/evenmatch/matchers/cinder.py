@@ -153,6 +153,11 @@ class Cinder:
         ]
         return of_pairs(snapshot, row, rules, nearest=nearest, soonest=nearest, unlock=unlock)
 
+    def ranges(self, snapshot: Snapshot) -> tuple[Array, Array]:
+        """float64[n] each: where the non-outlier range of each lobby begins and ends."""
+        found = self.lobbies(snapshot, np.arange(len(snapshot)))
+        return found.low, found.high
+
     def lobbies(self, snapshot: Snapshot, order: Array) -> Lobbies:
         """What the two stages need to know of each lobby, in this order of rows."""
         rating = snapshot.facts.get("rating")

@@ -275,6 +275,16 @@ class Ladder:
         asked = Asked(*columns, sides, self._window_of, self.balance_threshold, self.solver == "optimal")
         return explain_ladder(asked, snapshot, row)
 
+    def ranges(self, snapshot: Snapshot) -> tuple[Array, Array]:
+        """float64[n] each: the ratings within each ticket's window, about the mean of its ratings for the sides."""
+        wave = self._wave(snapshot)
+        sides = np.stack((wave.first, wave.second))
+        known = ~np.isnan(sides)
+        centre = np.where(known, sides, 0.0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+        low, high = np.empty(len(centre)), np.empty(len(centre))
+        low[wave.order], high[wave.order] = centre - wave.window, centre + wave.window
+        return low, high
+
     @property
     def _window_of(self) -> str:
         return self.window_of or ("either" if self.solver == "optimal" else "lead")

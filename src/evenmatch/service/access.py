@@ -96,6 +96,7 @@ class Right(msgspec.Struct, frozen=True):
 _ALL: Final = Right(Least.ANYONE)
 RIGHTS: Final[dict[tuple[str, str], Right]] = {
     ("GET", "/"): _ALL,
+    ("GET", "/dashboard/{file}"): _ALL,
     ("GET", "/docs"): _ALL,
     ("GET", "/openapi.json"): _ALL,
     ("GET", "/healthz"): _ALL,
@@ -143,6 +144,11 @@ RIGHTS: Final[dict[tuple[str, str], Right]] = {
     ("DELETE", "/v1/players/{player}"): Right(Least.OPERATOR),
     ("GET", "/v1/tickets/{ticket}/why"): Right(Least.READER, Players.IN_TICKET),
     ("GET", "/v1/queues/{queue}/forecast"): Right(Least.READER, Players.ANYTHING),
+    ("GET", "/v1/watch"): Right(Least.READER),
+    ("GET", "/v1/queues/{queue}/history"): Right(Least.READER),
+    ("GET", "/v1/queues/{queue}/waves"): Right(Least.READER),
+    ("GET", "/v1/queues/{queue}/waves/{wave}"): Right(Least.READER),
+    ("GET", "/v1/tickets/{ticket}/story"): Right(Least.READER),
     ("POST", "/v1/backup"): Right(Least.OPERATOR),
     ("GET", "/v1/deadletters"): Right(Least.OPERATOR),
     ("POST", "/v1/deadletters/{letter}/retry"): Right(Least.OPERATOR),
@@ -358,7 +364,7 @@ def _credential(scope: Message) -> str | Answer | None:
 
 
 def _is_stream(scope: Message) -> bool:
-    return bool(scope["method"] == "GET" and scope["path"].endswith("/events"))
+    return bool(scope["method"] == "GET" and scope["path"].endswith(("/events", "/v1/watch")))
 
 
 def unauthenticated(detail: str, *, bad: bool = False) -> Answer:

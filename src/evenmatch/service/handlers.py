@@ -250,7 +250,7 @@ async def get_match(runner: Runner, match: str, shown: Callable[[Any], Any]) -> 
     number = number_of(MATCH_PREFIX, match)
     if number is None:
         return unknown(Reasons.UNKNOWN_MATCH, "match", match)
-    return await look(runner, lambda views, _: views.match(number), lambda view: {"match": shown(view)})
+    return await look(runner, lambda views, _: views.match_and_result(number), lambda view: {"match": shown(view)})
 
 
 async def get_queues(runner: Runner, shown: Callable[[QueueView], QueueView]) -> Answer:

@@ -4,6 +4,8 @@ The engine thread and the event loop each write their own numbers and `render` r
 depths are read from committed state when somebody scrapes.
 """
 
+import time
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from evenmatch.core.state import State
@@ -15,7 +17,32 @@ from .letter_metrics import LetterMetrics
 from .play_metrics import PlayMetrics
 from .views import QueueView
 
+_RECENT_S = 10.0
 _SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+
+
+class Peak:
+    """The highest number of about the last ten seconds; written by one thread, read by any."""
+
+    def __init__(self) -> None:
+        self._began_s = 0.0
+        self._now = self._before = 0.0
+
+    def note(self, value: float) -> None:
+        """A number came."""
+        self._turn()
+        self._now = max(self._now, value)
+
+    def read(self) -> float:
+        """The highest of late."""
+        self._turn()
+        return max(self._now, self._before)
+
+    def _turn(self) -> None:
+        passed_s = time.monotonic() - self._began_s
+        if passed_s >= _RECENT_S:
+            self._before, self._now = (self._now, 0.0) if passed_s < 2 * _RECENT_S else (0.0, 0.0)
+            self._began_s = time.monotonic()
 
 
 class Metrics:
@@ -24,6 +51,11 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self.commit_failures = 0
+        self.started_s = time.monotonic()
+        self.lag = Peak()
+        self.commit = Peak()
+        self.wave_s: dict[str, float] = {}
+        """Queue -> how long its last plan took."""
         self.play = PlayMetrics(self.registry)
         self.letters = LetterMetrics(self.registry)
         self.refusals: dict[str, int] = {}
@@ -96,6 +128,7 @@ class Metrics:
     def committed(self, events: list[ev.Event], seconds: float, state: State) -> None:
         """Note a commit; the state is the one after it."""
         self._commit_s.observe(seconds)
+        self.commit.note(seconds)
         self.events += len(events)
         self.play.committed(events, state)
         for event in events:
@@ -110,6 +143,7 @@ class Metrics:
     def lagged(self, seconds: float) -> None:
         """Note how long the longest waiting order of a group had waited when it was durable."""
         self._lag_s.observe(seconds)
+        self.lag.note(seconds)
 
     def refused(self, reason: str) -> None:
         """Note a request that was refused."""
@@ -124,6 +158,7 @@ class Metrics:
     def wave(self, queue: str, seconds: float) -> None:
         """Note how long a matcher took."""
         self._wave_s.labels(queue).observe(seconds)
+        self.wave_s[queue] = seconds
 
     def answered(self, method: str, status: int) -> None:
         """Note a request."""

@@ -32,12 +32,14 @@ from .handlers import BatchAnswer, TicketAnswer
 from .openapi import document as _document
 from .routes_backfill import backfill_routes
 from .routes_backup import backup_routes
+from .routes_dashboard import dashboard_routes
 from .routes_deadletters import deadletter_routes
 from .routes_operators import operator_routes
 from .routes_play import play_routes
 from .routes_results import result_routes
 from .routes_rules import rules_routes
 from .routes_streams import stream_routes
+from .routes_watch import watch_routes
 from .routes_why import why_routes
 from .runner import Runner
 from .sockets import Hub
@@ -302,7 +304,7 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
         """This API, as OpenAPI 3.1."""
         return document(request.app)
 
-    @get(["/docs", "/"], include_in_schema=False, media_type=MediaType.HTML)
+    @get("/docs", include_in_schema=False, media_type=MediaType.HTML)
     async def docs(request: Request[Any, Any, Any]) -> str:
         """This API, to read."""
         return docs_page(document(request.app))
@@ -332,6 +334,8 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
             *result_routes(runner),
             *rules_routes(runner),
             *stream_routes(hub),
+            *dashboard_routes(),
+            *watch_routes(runner, hub, version),
             *why_routes(runner),
         ],
         before_request=_granted_only,

@@ -40,6 +40,7 @@ from evenmatch.storage.protocol import Commit, Journal
 from . import messages
 from .chronicle import Chronicle
 from .clock import Clock
+from .copies import Copies
 from .directory import Directory
 from .forecasts import Forecasts
 from .group import FAILED, Group, side_by_side, unavailable
@@ -47,6 +48,7 @@ from .letters import new_letters
 from .mailbox import Order, Question, Reply
 from .metrics import Metrics
 from .opening import open_queues
+from .past_waves import PastWaves
 from .rating_book import RatingBook
 from .views import Views
 
@@ -73,6 +75,8 @@ class Runner:
         self.settings = settings
         self.metrics = Metrics()
         self.forecasts = Forecasts()
+        self.copies = Copies()
+        self.past_waves = PastWaves()
         self.metrics.forecasts = self.forecasts.records
         self.ready = False
         self.erasures = 0
@@ -282,6 +286,7 @@ class Runner:
         self.metrics.committed(events, time.perf_counter() - started, self.engine.state)
         self.metrics.letters.committed(letters or [])
         self.forecasts.committed(self.engine.state, events, now_ms)
+        self.past_waves.committed(self.engine.state.sequence - len(events) + 1, events)
         if entries is not None:
             self.metrics.predicted(self.book.predictions)
         self._debt += len(events) + sum(

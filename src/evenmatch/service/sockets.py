@@ -100,6 +100,8 @@ class Hub:
         self.runner = runner
         self.by_ticket: dict[int, list[Subscriber]] = runner.listening
         self.open = 0
+        self.closing: list[Callable[[], None]] = []
+        """Others with open lines, who hear too that the server stops."""
         self._arrived: list[int] = []
         """Tickets of lines that were opened just now; their first heartbeat goes out with others'."""
         runner.push = self.push
@@ -115,6 +117,8 @@ class Hub:
         for subscribers in self.by_ticket.values():
             for subscriber in subscribers:
                 subscriber.tell(None)
+        for close in self.closing:
+            close()
 
     async def beat(self) -> None:
         """Send heartbeats for all open lines, for ever; rules may change, so their pace is looked at again."""

@@ -89,6 +89,8 @@ class MatchView(msgspec.Struct, frozen=True):
     """How likely each team is to win, where the queue keeps ratings; once there is a result, as it was said before."""
     server: ServerView | msgspec.UnsetType = msgspec.UNSET
     """Its game server, once there is one; for its players and the game's backend only."""
+    reported: bool | msgspec.UnsetType = msgspec.UNSET
+    """There is a result; said only where the match itself is asked for."""
 
 
 class TicketView(msgspec.Struct, frozen=True):
@@ -226,6 +228,13 @@ class Views:
         if found is None:
             return Refusal(Reasons.UNKNOWN_MATCH, f"no match is called {match_id(number)}")
         return found
+
+    def match_and_result(self, number: int) -> MatchView | Refusal:
+        """The same, and whether it has a result: one look more into the ledger."""
+        found = self.match(number)
+        if isinstance(found, Refusal) or self.book.result(number) is None:
+            return found
+        return msgspec.structs.replace(found, reported=True)
 
     def _match(self, number: int) -> MatchView | None:
         record = match_record(self.engine.state, number) or self.journal.finished_match(number)

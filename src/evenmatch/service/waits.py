@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
-from evenmatch.core.state import PROPOSED, WAITING, QueueState
+from evenmatch.core.state import PROPOSED, WAITING, QueueState, State
 from evenmatch.domain.arrays import Array
 from evenmatch.domain.ticket import RATING_DEFAULT, Status
 from evenmatch.storage.protocol import Journal
@@ -102,7 +102,7 @@ def waits_of(queue: QueueState, memory: Memory, slots: Array, now_ms: int, match
         joined_ms=t.joined_ms[slots].astype(np.float64),
         waited_ms=queue.waited_ms(slots, now_ms).astype(np.float64),
         matched=np.full(len(slots), float(matched)),
-        rating=_ratings(queue, slots),
+        rating=ratings_of(queue, slots),
         size=t.size[slots].astype(np.float64),
         region=_regions(queue, memory, slots),
         weight=np.full(len(slots), float(stride)),
@@ -122,7 +122,7 @@ def rating_facts(queue: QueueState) -> list[str]:
     return sides or ["rating"]
 
 
-def _ratings(queue: QueueState, slots: Array) -> Array:
+def ratings_of(queue: QueueState, slots: Array) -> Array:
     if not len(slots):
         return np.empty(0)
     rows, facts = queue.player_rows(slots), rating_facts(queue)
@@ -138,6 +138,28 @@ def _ratings(queue: QueueState, slots: Array) -> Array:
     first = np.concatenate(([0], np.cumsum(size)[:-1]))
     means: Array = np.add.reduceat(each, first) / size
     return means
+
+
+def gaps_of(state: State, queue: QueueState, roster: Array, team_of: Array) -> Array:
+    """float64[k]: between the strongest and the weakest team of each match, by mean rating; within a lobby of one team,
+    between tickets. `roster` and `team_of`, int[k, width], -1 = empty. NaN where it is not known any more."""
+    count, teams = len(roster), int(team_of.max(initial=0)) + 1  # the format may be another by now
+    filled = roster >= 0
+    places = state.tickets_at.find(roster[filled])
+    here = places >= 0
+    slots, match, team = places[here] & 0xFFFFFFFF, np.nonzero(filled)[0][here], team_of[filled][here]
+    rating, size = ratings_of(queue, slots), queue.tickets.size[slots].astype(np.float64)
+    if teams == 1:
+        highest, lowest = np.full(count, -np.inf), np.full(count, np.inf)
+        np.maximum.at(highest, match, rating)
+        np.minimum.at(lowest, match, rating)
+        return np.where(np.isfinite(highest), highest - lowest, np.nan)
+    seat = match * teams + team
+    players = np.bincount(seat, size, count * teams)
+    sums = np.bincount(seat, rating * size, count * teams)
+    means = np.divide(sums, players, out=np.full(count * teams, np.nan), where=players > 0).reshape(count, teams)
+    gaps: Array = means.max(axis=1) - means.min(axis=1)
+    return gaps
 
 
 def _regions(queue: QueueState, memory: Memory, slots: Array) -> Array:

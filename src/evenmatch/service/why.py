@@ -4,9 +4,8 @@
 
 1. Nobody waits for an explanation but who asked: at most one is worked out at a time, away from engine and event loop,
    and when too many are asked for, more are turned away.
-2. The engine copies the columns of a queue. In a large one that takes a while, so the copy is used again for a time
-   that grows with the queue; `as_of_ms` says how old the numbers are. A ticket that is not in the copy yet is told when
-   to ask again.
+2. The engine copies the columns of a queue, and a large one not every time (`copies`); `as_of_ms` says how old the
+   numbers are. A ticket that is not in the copy yet is told when to ask again.
 3. Other tickets are counted and measured, never named: who waits learns nothing about whom.
 """
 
@@ -17,10 +16,7 @@ import msgspec
 import numpy as np
 
 from evenmatch.core.backfill_choice import Chances, chances
-from evenmatch.core.engine import Engine
-from evenmatch.core.freeze import freeze
-from evenmatch.core.meetings import forbidden
-from evenmatch.core.state import NEVER, WAITING, QueueState
+from evenmatch.core.state import NEVER
 from evenmatch.domain.explanation import Explanation, Near
 from evenmatch.domain.ids import TICKET_PREFIX, number_of
 from evenmatch.domain.match import Reason
@@ -37,10 +33,6 @@ from .mailbox import Unavailable
 from .runner import Runner
 from .views import TicketView, Views
 
-SMALL: Final = 2_000
-"""Queues with fewer tickets are copied for every question."""
-_MS_PER_TICKET: Final = 0.05
-"""A copy serves so long for each ticket in it: a queue of 100,000 is copied every 5 s at most."""
 _ASKED_MOST: Final = 256
 _encode = msgspec.json.Encoder().encode
 _CAUSES: Final = {
@@ -145,20 +137,11 @@ class Look(msgspec.Struct, frozen=True, eq=False):
     """With running matches that ask for players; None = none does."""
 
 
-class _Copy(msgspec.Struct, frozen=True, eq=False):
-    engine: Engine
-    snapshot: Snapshot
-    suspended: int
-    until_ms: int
-
-
 class Why:
     """Answers why tickets wait."""
 
     def __init__(self, runner: Runner) -> None:
         self.runner = runner
-        self._copies: dict[str, _Copy] = {}
-        """Queue -> its last copy; of the engine thread."""
         self._one = asyncio.Semaphore(1)
         self._asked = 0
 
@@ -191,7 +174,7 @@ class Why:
         queue = views.engine.state.queues.get(view.queue)
         if queue is None or view.status != "waiting" or view.suspended:
             return Look(view, now_ms)
-        copy = self._copy(views.engine, queue, now_ms)
+        copy = self.runner.copies.of(views.engine, queue, now_ms)
         rows = np.flatnonzero(copy.snapshot.ticket == number)
         row = int(rows[0]) if len(rows) else -1
         found = views.engine.state.find_ticket(number)
@@ -199,23 +182,6 @@ class Why:
         if queue.fillings.open and queue.spec.backfill.enabled and found is not None:
             asked = chances(views.engine.state, queue, found[1], now_ms)
         return Look(view, now_ms, queue.spec, queue.mode, copy.snapshot, row, copy.suspended, copy.until_ms, asked)
-
-    def _copy(self, engine: Engine, queue: QueueState, now_ms: int) -> _Copy:
-        """The queue's columns, fresh or lately copied."""
-        name, large = queue.spec.name, queue.waiting >= SMALL
-        copy = self._copies.get(name)
-        if large and copy is not None and copy.engine is engine and now_ms < copy.until_ms:
-            return copy
-        apart = forbidden(engine.state, queue, now_ms)
-        frozen = freeze(queue, now_ms, engine.state.next_proposal, queue.waiting + 1, apart.slots, apart.met)
-        t = queue.tickets
-        suspended = int(np.count_nonzero((t.status[: t.used] == WAITING) & (t.suspended[: t.used] != 0)))
-        copy = _Copy(engine, frozen.snapshot, suspended, now_ms + round(queue.waiting * _MS_PER_TICKET))
-        if large:
-            self._copies[name] = copy
-        else:
-            self._copies.pop(name, None)
-        return copy
 
 
 def explained(look: Look) -> WhyView:

@@ -54,6 +54,7 @@ class WireReasons(Enum):
     NOT_YOURS = (403, "A player may act only for itself")
     RATING_NOT_YOURS = (403, "A player does not say its own rating")
     NOT_FOUND = (404, "There is nothing at this path")
+    UNKNOWN_WAVE = (404, "There is no such wave")
     METHOD_NOT_ALLOWED = (405, "This path knows other methods")
     BACKUP_UNDER_WAY = (409, "A backup is being made")
     TOO_OLD = (410, "What came right after this sequence is no longer kept")

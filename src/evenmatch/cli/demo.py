@@ -1,0 +1,97 @@
+"""evenmatch demo: a server of its own with simulated players, to look at."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from importlib import resources
+from pathlib import Path
+
+from evenmatch.client import Client
+from evenmatch.demo.crowd import Crowd
+from evenmatch.errors import ConfigError, EvenmatchError
+
+_READY_S = 120.0
+
+
+class NoStart(EvenmatchError):
+    """The demonstration's server did not start."""
+
+
+def demo(*, port: int = 8750, pace: float = 1.0, seed: int = 7, seconds: float | None = None) -> None:
+    """Run a server with a simulated crowd until Ctrl-C; its journal is thrown away afterwards.
+
+    Parameters
+    ----------
+    port
+        The port to listen on.
+    pace
+        So many times as many players come: 0.1 to 10.
+    seed
+        Who comes, and what everybody does.
+    seconds
+        End by itself after so long.
+    """
+    if not 0.1 <= pace <= 10:
+        raise ConfigError(f"--pace is {pace:g}: use 0.1 to 10")
+    if not 1 <= port <= 65_535:
+        raise ConfigError(f"--port is {port}: use 1 to 65535")
+    url = f"http://127.0.0.1:{port}"
+    config = resources.files("evenmatch.demo").joinpath("queues.toml")
+    with tempfile.TemporaryDirectory(prefix="evenmatch-demo-") as folder, resources.as_file(config) as file:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends us ends the server with us
+        server = _started(Path(folder), file, port)
+        try:
+            _until_ready(server, url)
+            print(f"The crowd is coming. Open {url}/ and watch; Ctrl-C ends it.", flush=True)
+            asyncio.run(_crowd(server, url, seed, pace, seconds))
+        except KeyboardInterrupt:
+            print("The demonstration is over.")
+        finally:
+            server.terminate()
+            server.wait()
+
+
+def _started(folder: Path, config: Path, port: int) -> "subprocess.Popen[bytes]":
+    where = ["--config", str(config), "--db", str(folder / "evenmatch.db"), "--port", str(port)]
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("EVENMATCH_")}
+    return subprocess.Popen(
+        [sys.executable, "-m", "evenmatch", "serve", *where, "--log-level", "warning"],
+        env=kept | {"EVENMATCH_KEYS": str(folder / "evenmatch.keys")},
+        stdout=subprocess.DEVNULL,
+    )
+
+
+def _until_ready(server: "subprocess.Popen[bytes]", url: str) -> None:
+    until = time.monotonic() + _READY_S
+    while time.monotonic() < until:
+        if server.poll() is not None:
+            raise NoStart("the server did not start; what it said stands above. Is another one there? Try --port")
+        try:
+            with urllib.request.urlopen(f"{url}/readyz", timeout=1):
+                return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.1)
+    raise NoStart(f"the server was not ready within {_READY_S:g} s")
+
+
+async def _crowd(server: "subprocess.Popen[bytes]", url: str, seed: int, pace: float, seconds: float | None) -> None:
+    """Play until the time is over or the server is."""
+    async with Client(url) as client:
+        playing = asyncio.create_task(Crowd(client, seed, pace).play())
+        began = time.monotonic()
+        try:
+            while (
+                server.poll() is None and not playing.done() and (seconds is None or time.monotonic() < began + seconds)
+            ):
+                await asyncio.sleep(0.2)
+        finally:
+            playing.cancel()
+            await asyncio.gather(playing, return_exceptions=True)
+    if server.poll() is not None:
+        raise NoStart("the server ended; what it said stands above")

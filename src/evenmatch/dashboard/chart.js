@@ -1,0 +1,99 @@
+// Small charts in SVG: lines over time, sparklines, bars. Drawn anew whenever numbers come; the browser scales them.
+
+import { el, svg } from "./dom.js";
+import { shortClock } from "./format.js";
+
+const WIDE = 400;
+const TALL = 165;
+const LEFT = 58;
+const BOTTOM = 24;
+const TOP = 10;
+
+/** Round numbers, three or four of them, from `least` or a little below up to at least `most`. */
+export function steps(most, least = 0) {
+  if (!(most > least)) return [least, least + 1];
+  const rough = (most - least) / 3;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((each) => each * 3 >= (most - least) * 0.999);
+  const found = [];
+  for (let value = Math.floor(least / step) * step; value < most + step * 0.999; value += step) found.push(Number(value.toPrecision(12)));
+  return found;
+}
+
+function path(points, x, y) {
+  let drawn = "";
+  let pen = false;
+  points.forEach((value, i) => {
+    if (value === null || value === undefined) { pen = false; return; }
+    drawn += `${pen ? "L" : "M"}${x(i).toFixed(1)} ${y(value).toFixed(1)}`;
+    pen = true;
+  });
+  return drawn;
+}
+
+/** Lines over time: `times` in ms, `lines` = [{name, values, colour}], values null where there are none. */
+export function lineChart(title, times, lines, format, { most = null, fromZero = true } = {}) {
+  const all = lines.flatMap((line) => line.values.filter((value) => value !== null));
+  const marks = steps(most ?? Math.max(...all, fromZero ? 0 : -Infinity), fromZero ? 0 : Math.min(...all));
+  const [bottom, top] = [marks[0], marks[marks.length - 1]];
+  const x = (i) => LEFT + (WIDE - LEFT - 8) * (times.length > 1 ? i / (times.length - 1) : 0.5);
+  const y = (value) => TALL - BOTTOM - (TALL - BOTTOM - TOP) * ((value - bottom) / (top - bottom));
+  const known = lines.some((line) => line.values.some((value) => value !== null));
+  const label = lines.map((line) => {
+    const last = line.values.filter((value) => value !== null).pop();
+    return `${line.name}: ${last === undefined ? "nothing yet" : `${format(last)} at last`}`;
+  }).join("; ");
+  const drawing = svg("svg", { viewBox: `0 0 ${WIDE} ${TALL}`, role: "img", "aria-label": `${title}. ${label}` });
+  for (const mark of marks) {
+    drawing.append(svg("line", { x1: LEFT, x2: WIDE - 8, y1: y(mark), y2: y(mark), stroke: "var(--grid)" }));
+    drawing.append(svg("text", { x: LEFT - 6, y: y(mark) + 4, "text-anchor": "end", "font-size": 12, fill: "var(--soft)" }, format(mark)));
+  }
+  const shown = times.length > 1 ? [0, 0.5, 1] : [0];
+  for (const share of shown) {
+    const i = Math.round(share * (times.length - 1));
+    if (times[i] === undefined) continue;
+    const anchor = share === 0 ? "start" : share === 1 ? "end" : "middle";
+    drawing.append(svg("text", { x: x(i), y: TALL - 5, "text-anchor": anchor, "font-size": 12, fill: "var(--soft)" }, shortClock(times[i])));
+  }
+  for (const line of lines) {
+    drawing.append(svg("path", { d: path(line.values, x, y), fill: "none", stroke: `var(--${line.colour})`, "stroke-width": 2, "stroke-linejoin": "round", "stroke-linecap": "round" }));
+    line.values.forEach((value, i) => {
+      const alone = value !== null && (line.values[i - 1] ?? null) === null && (line.values[i + 1] ?? null) === null;
+      if (alone) drawing.append(svg("circle", { cx: x(i), cy: y(value), r: 2.5, fill: `var(--${line.colour})` }));
+    });
+  }
+  return el("figure", { class: "card chart" }, el("h2", {}, title),
+    known ? drawing : el("p", { class: "empty" }, "Nothing yet in this time."),
+    known && lines.length > 1 ? legend(lines) : null);
+}
+
+/** What colours mean: [{name, colour}]. */
+export function legend(entries) {
+  return el("p", { class: "legend" }, entries.map((entry) => {
+    const mark = el("i");
+    mark.style.background = `var(--${entry.colour})`;
+    return el("span", {}, mark, entry.name);
+  }));
+}
+
+/** A line without axes: the last minutes of one number. */
+export function sparkline(values, label) {
+  const most = Math.max(1, ...values);
+  const x = (i) => 2 + 296 * (values.length > 1 ? i / (values.length - 1) : 1);
+  const y = (value) => 44 - 40 * (value / most);
+  const line = path(values, x, y);
+  const drawing = svg("svg", { viewBox: "0 0 300 48", height: 48, preserveAspectRatio: "none", role: "img", "aria-label": label });
+  if (values.length > 1) {
+    drawing.append(svg("path", { d: `${line}L${x(values.length - 1)} 46L${x(0)} 46Z`, fill: "var(--accent-ground)" }));
+    drawing.append(svg("path", { d: line, fill: "none", stroke: "var(--series-1)", "stroke-width": 2, "vector-effect": "non-scaling-stroke" }));
+  }
+  return el("div", { class: "chart" }, drawing);
+}
+
+/** A bar for a share of 1, to stand in a table. */
+export function meter(share, colour = "series-1") {
+  const wide = Math.max(0, Math.min(1, share)) * 100;
+  return svg("svg", { class: "meter", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
+    svg("rect", { width: 100, height: 10, rx: 3, fill: "var(--grid)" }),
+    svg("rect", { width: wide, height: 10, rx: 3, fill: `var(--${colour})` }));
+}

@@ -1,0 +1,56 @@
+// Numbers as people read them, with their units.
+
+const none = "–";
+
+/** A time span: 340 ms, 4.2 s, 3.4 min, 2.1 h. */
+export function seconds(value) {
+  if (value === null || value === undefined || Number.isNaN(value)) return none;
+  if (value === 0) return "0 s";
+  if (value < 0.001) return `${(value * 1e6).toFixed(0)} µs`;
+  if (value < 1) return `${(value * 1000).toPrecision(3).replace(/\.?0+$/, "")} ms`;
+  if (value < 120) return `${value.toFixed(1).replace(/\.0$/, "")} s`;
+  if (value < 7200) return `${(value / 60).toFixed(1)} min`;
+  if (value < 172800) return `${(value / 3600).toFixed(1)} h`;
+  return `${(value / 86400).toFixed(1)} days`;
+}
+
+/** A share: 93 %. */
+export function percent(value) {
+  return value === null || value === undefined ? none : `${Math.round(value * 100)} %`;
+}
+
+/** A count or a measure, with thin groups of thousands; `digits` after the point. */
+export function number(value, digits = 0) {
+  if (value === null || value === undefined || Number.isNaN(value)) return none;
+  return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
+
+/** How often a minute: 4.2/min. */
+export function rate(value) {
+  return value === null || value === undefined ? none : `${number(value, value < 100 ? 1 : 0)}/min`;
+}
+
+/** Rating points. */
+export function points(value) {
+  return value === null || value === undefined ? none : `${number(value, Math.abs(value) < 100 && value % 1 ? 1 : 0)} pts`;
+}
+
+/** One of several: "1 ticket", "3 tickets". */
+export function many(count, one) {
+  return `${number(count)} ${one}${count === 1 ? "" : "s"}`;
+}
+
+/** The time of day of a moment. */
+export function clock(ms) {
+  return new Date(ms).toLocaleTimeString("en-GB");
+}
+
+/** Hours and minutes only, for axes. */
+export function shortClock(ms) {
+  return new Date(ms).toLocaleTimeString("en-GB", { hour: "2-digit", minute: "2-digit" });
+}
+
+/** Day and time of a moment. */
+export function moment(ms) {
+  return ms ? new Date(ms).toLocaleString("en-GB") : none;
+}

@@ -1,0 +1,79 @@
+// The page's one stream, /v1/watch: read by fetch, so that the key goes into a header; opened again whenever it breaks.
+
+import { opened, Refused } from "./api.js";
+
+const AGAIN_MS = 1000;
+const SILENT_MS = 8000;
+
+/** Watches the server for as long as the page is open. */
+export class Stream {
+  constructor(onFrame, onState) {
+    this.onFrame = onFrame;
+    this.onState = onState;
+    this.queue = null;
+    this.run = null;
+  }
+
+  /** Watch, with a picture of this queue; null = of none. */
+  watch(queue) {
+    if (this.run && this.queue === queue) return;
+    this.queue = queue;
+    this.restart();
+  }
+
+  /** Open the stream anew. */
+  restart() {
+    this.run?.abort();
+    this.run = new AbortController();
+    this.keepUp(this.run.signal);
+  }
+
+  async keepUp(signal) {
+    while (!signal.aborted) {
+      try {
+        await this.read(signal);
+        if (!signal.aborted) this.onState("lost", new Refused(0, "ended", "the server closed the line"));
+      } catch (error) {
+        if (signal.aborted) return;
+        this.onState("lost", error);
+      }
+      await new Promise((done) => setTimeout(done, AGAIN_MS));
+    }
+  }
+
+  async read(signal) {
+    const line = new AbortController();
+    const end = () => line.abort();
+    signal.addEventListener("abort", end);
+    let alarm = setTimeout(end, SILENT_MS);
+    try {
+      const query = this.queue === null ? "" : `?queue=${encodeURIComponent(this.queue)}`;
+      const answer = await opened(`/v1/watch${query}`, line.signal);
+      const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+      let rest = "";
+      for (;;) {
+        const { value, done } = await reader.read();
+        if (done) return;
+        clearTimeout(alarm);
+        alarm = setTimeout(end, SILENT_MS);
+        const parts = (rest + value).split("\n\n");
+        rest = parts.pop();
+        for (const part of parts) this.heard(part);
+      }
+    } catch (error) {
+      if (error.name === "AbortError" && !signal.aborted) throw new Refused(0, "silent", "the server says nothing");
+      if (error instanceof Refused || signal.aborted) throw error;
+      throw new Refused(0, "broken", "the line broke");
+    } finally {
+      clearTimeout(alarm);
+      signal.removeEventListener("abort", end);
+    }
+  }
+
+  heard(part) {
+    const line = part.split("\n").find((text) => text.startsWith("data: "));
+    if (!line) return;
+    this.onState("live", null);
+    this.onFrame(JSON.parse(line.slice(6)));
+  }
+}

@@ -1,0 +1,227 @@
+"""The routes that a dashboard needs beside all others: one live stream, a queue's last hours, past waves, stories."""
+
+import asyncio
+from typing import Annotated, Any, Final
+
+import msgspec
+from litestar import Request, Response, get
+from litestar.handlers import HTTPRouteHandler
+from litestar.openapi import ResponseSpec
+from litestar.openapi.spec import Example
+from litestar.params import Parameter, QueryParameter
+from litestar.types import ASGIApp
+
+from evenmatch.domain.ids import TICKET_PREFIX, number_of
+from evenmatch.domain.refusals import Reasons, Refusal
+
+from . import wire
+from .documented import QueueName, TicketId, granted, problems, response
+from .handlers import Answer, problem, turned_away, unknown
+from .hot import respond
+from .mailbox import Unavailable
+from .past_waves import PastWave, WaveRow, rebuilt
+from .queue_history import QueueHistoryAnswer, history
+from .runner import Runner
+from .sockets import Hub
+from .storytelling import StoryView, told
+from .watch_examples import FRAME, HISTORY, STORY, WAVE, WAVES
+from .watching import Watch
+from .wire import WireReasons
+
+LIMIT_MOST: Final = 200
+_REBUILT_AT_ONCE: Final = 8
+"""Waves that may be waited for; one is rebuilt at a time."""
+_encode = msgspec.json.Encoder().encode
+
+
+class WavesAnswer(msgspec.Struct, frozen=True):
+    """Waves that were recorded, newest first."""
+
+    waves: list[WaveRow]
+
+
+class WaveAnswer(msgspec.Struct, frozen=True):
+    """One past wave."""
+
+    wave: PastWave
+
+
+class StoryAnswer(msgspec.Struct, frozen=True):
+    """What happened to a ticket."""
+
+    story: StoryView
+
+
+_Watched = Annotated[
+    str | None, QueryParameter(name="queue", required=False, description="A queue whose waiting tickets are pictured")
+]
+_Minutes = Annotated[int, QueryParameter(name="minutes", required=False, description="How far back: 1 to 240")]
+_Before = Annotated[
+    int | None, QueryParameter(name="before", required=False, description="Waves with lower numbers only")
+]
+_Limit = Annotated[int, QueryParameter(name="limit", required=False, description="How many at most: 1 to 200")]
+_Number = Annotated[int, Parameter(description="The wave's number", examples=[Example(value=7)])]
+
+
+class Rebuilding:
+    """Answers about past waves, away from the engine and one at a time."""
+
+    def __init__(self, runner: Runner) -> None:
+        self.runner = runner
+        self._one = asyncio.Semaphore(1)
+        self._asked = 0
+        self._last: dict[tuple[str, int], bytes] = {}
+
+    async def unknown_queue(self, queue: str) -> Answer | None:
+        """The answer where there is no such queue, or no room for the question; None = there is both."""
+        busy = turned_away(self.runner)
+        if busy is not None:
+            return busy
+        found = await self.runner.ask(lambda views, now_ms: views.queue(queue, now_ms))
+        return problem(wire.problem_of(found)) if isinstance(found, Refusal | Unavailable) else None
+
+    async def waves(self, queue: str, before: int | None, limit: int) -> Answer:
+        """GET /v1/queues/{queue}/waves"""
+        if not 1 <= limit <= LIMIT_MOST:
+            return problem(WireReasons.MALFORMED.problem(f"limit is {limit}: use 1 to {LIMIT_MOST}"))
+        refused = await self.unknown_queue(queue)
+        if refused is not None:
+            return refused
+        async with self._one:
+            rows = await asyncio.to_thread(self.runner.past_waves.listed, queue, before, limit, self.runner.journal)
+        return Answer(200, _encode(WavesAnswer(rows)))
+
+    async def wave(self, queue: str, number: int) -> Answer:
+        """GET /v1/queues/{queue}/waves/{wave}"""
+        refused = await self.unknown_queue(queue)
+        if refused is not None:
+            return refused
+        if self._asked >= _REBUILT_AT_ONCE:
+            self.runner.metrics.refused_busy += 1
+            return problem(wire.BUSY)
+        self._asked += 1
+        try:
+            async with self._one:
+                body = self._last.get((queue, number)) or await asyncio.to_thread(self._rebuilt, queue, number)
+        finally:
+            self._asked -= 1
+        if body is None:
+            return problem(
+                WireReasons.UNKNOWN_WAVE.problem(
+                    f"no wave {number} of {queue} is known: it matched nobody, or was too long ago; "
+                    f"see /v1/queues/{queue}/waves"
+                )
+            )
+        return Answer(200, body)
+
+    def _rebuilt(self, queue: str, number: int) -> bytes | None:
+        journal = self.runner.journal
+        row = self.runner.past_waves.find(queue, number, journal)
+        if row is None:
+            return None
+        found = _encode(WaveAnswer(rebuilt(journal, queue, row)))
+        while len(self._last) >= _REBUILT_AT_ONCE:
+            del self._last[next(iter(self._last))]
+        self._last[queue, number] = found
+        return found
+
+
+async def story(runner: Runner, ticket: str) -> Answer:
+    """GET /v1/tickets/{id}/story"""
+    number = number_of(TICKET_PREFIX, ticket)
+    if number is None:
+        return unknown(Reasons.UNKNOWN_TICKET, "ticket", ticket)
+    busy = turned_away(runner)
+    if busy is not None:
+        return busy
+    found: StoryView | Refusal | Unavailable = await runner.ask(
+        lambda views, now_ms: told(views, number, ticket, now_ms)
+    )
+    if isinstance(found, Refusal | Unavailable):
+        return problem(wire.problem_of(found))
+    return Answer(200, _encode(StoryAnswer(found)))
+
+
+def watch_routes(runner: Runner, hub: Hub, version: str) -> list[HTTPRouteHandler]:
+    """The routes over a runner."""
+    watching, rebuilding = Watch(runner, hub, version), Rebuilding(runner)
+
+    @get(
+        "/v1/watch",
+        tags=["operations"],
+        summary="Watch all queues by server-sent events",
+        responses={
+            200: ResponseSpec(
+                str,
+                description="A frame a second",
+                media_type="text/event-stream",
+                generate_examples=False,
+                examples=[Example(summary="example", value=FRAME)],
+            )
+        }
+        | problems(WireReasons.MALFORMED, Reasons.UNKNOWN_QUEUE),
+    )
+    async def watch(
+        request: Request[Any, Any, Any],  # noqa: ARG001
+        queue: _Watched = None,
+    ) -> ASGIApp:
+        """Every queue's card and the server's health, every second; with `queue` also those who wait in it, as at most
+        400 points or bins, and the proposals made since. Where no header can be sent, a key goes into `?token=`."""
+
+        async def serve(scope: Any, receive: Any, send: Any) -> None:
+            refused = await watching.refusal(queue)
+            if refused is not None:
+                await respond(send, refused)
+                return
+            await watching.serve(queue, scope, receive, send)
+
+        return serve
+
+    @get(
+        "/v1/queues/{queue:str}/history",
+        tags=["queues"],
+        summary="A queue's last hours",
+        responses=granted(200, QueueHistoryAnswer, "Depth, waits, qualities and departures by time", HISTORY)
+        | problems(WireReasons.MALFORMED, Reasons.UNKNOWN_QUEUE),
+    )
+    async def get_queue_history(queue: QueueName, minutes: _Minutes = 30) -> Response[Any]:
+        """In steps of 10 s or a multiple, 240 at most, since the server started or for four hours. Waits by rating and
+        party size are of those who were matched within the last day."""
+        return response(await history(runner, queue, minutes))
+
+    @get(
+        "/v1/queues/{queue:str}/waves",
+        tags=["queues"],
+        summary="Past waves",
+        responses=granted(200, WavesAnswer, "Waves that were recorded, newest first", WAVES)
+        | problems(WireReasons.MALFORMED, Reasons.UNKNOWN_QUEUE),
+    )
+    async def get_waves(queue: QueueName, before: _Before = None, limit: _Limit = 50) -> Response[Any]:
+        """Waves that changed something: the last 2,000 a queue. A wave that matched nobody is mostly not recorded, so
+        numbers have holes."""
+        return response(await rebuilding.waves(queue, before, limit))
+
+    @get(
+        "/v1/queues/{queue:str}/waves/{wave:int}",
+        tags=["queues"],
+        summary="A past wave, as its matcher saw it",
+        responses=granted(200, WaveAnswer, "Snapshot, trace, proposals, and why others were left", WAVE)
+        | problems(WireReasons.MALFORMED, WireReasons.UNKNOWN_WAVE, Reasons.UNKNOWN_QUEUE),
+    )
+    async def get_wave(queue: QueueName, wave: _Number) -> Response[Any]:
+        """The snapshot is rebuilt from the journal, proven by the digest that was recorded, and planned again with the
+        same seed and a trace. `missing` says what could not be had, and why."""
+        return response(await rebuilding.wave(queue, wave))
+
+    @get(
+        "/v1/tickets/{ticket:str}/story",
+        tags=["tickets"],
+        summary="A ticket's story in plain words",
+        responses=granted(200, StoryAnswer, "What happened to it, oldest first", STORY)
+        | problems(Reasons.UNKNOWN_TICKET),
+    )
+    async def get_story(ticket: TicketId) -> Response[Any]:
+        """A sentence for each event of the ticket. Reading it is no heartbeat."""
+        return response(await story(runner, ticket))
+
+    return [watch, get_queue_history, get_waves, get_wave, get_story]

@@ -1,0 +1,116 @@
+"""Debian's Chromium, driven by playwright; and what a page must never do, noted while it is open."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+CHROMIUM: Final = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+SHOTS: Final = Path(__file__).parent / "screenshots"
+"""Kept for people to look at; not committed."""
+WIDTHS: Final = {"phone": (390, 844), "wide": (1920, 1080)}
+THEMES: Final = ("light", "dark")
+
+needs_chromium = pytest.mark.skipif(
+    CHROMIUM is None, reason="NOT RUN: the dashboard was not tried, for there is no Chromium (apt-get install chromium)"
+)
+
+
+class Tab:
+    """A page, and all that it complained of."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+        self.complaints: list[str] = []
+        page.on(
+            "console", lambda said: self.complaints.append(said.text) if said.type in ("error", "warning") else None
+        )
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("requestfinished", self._asked)
+        self.asked: list[str] = []
+
+    def _asked(self, request: Any) -> None:
+        self.asked.append(request.url)
+
+    def open(self, url: str, view: str) -> None:
+        """Go to a view by its address."""
+        self.page.goto(f"{url}/#/{view}")
+
+    def text(self) -> str:
+        """All that can be read."""
+        return str(self.page.inner_text("body"))
+
+    def sees(self, words: str) -> None:
+        """Wait until some words are there."""
+        self.page.wait_for_function("words => document.body.innerText.includes(words)", arg=words, timeout=60_000)
+
+    def shoot(self, name: str) -> None:
+        """Keep a picture of the whole page."""
+        SHOTS.mkdir(exist_ok=True)
+        self.page.screenshot(path=str(SHOTS / f"{name}.png"), full_page=True)
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
+    """A browser."""
+    from playwright.sync_api import sync_playwright
+
+    options = ["--no-sandbox", "--disable-dev-shm-usage"]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=options, env=dict(os.environ))
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@contextmanager
+def tab(browser: Any, width: str = "wide", theme: str = "light") -> Iterator[Tab]:
+    """A page of its own, which has complained of nothing when it is closed."""
+    wide, tall = WIDTHS[width]
+    context = browser.new_context(viewport={"width": wide, "height": tall}, color_scheme=theme)
+    try:
+        opened = Tab(context.new_page())
+        yield opened
+        assert opened.complaints == []
+    finally:
+        context.close()
+
+
+CONTRAST: Final = """
+() => {
+  const number = (part) => { const c = part / 255; return c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4; };
+  const light = (rgb) => 0.2126 * number(rgb[0]) + 0.7152 * number(rgb[1]) + 0.0722 * number(rgb[2]);
+  const parts = (text) => text.match(/[\\d.]+/g).map(Number);
+  const ground = (element) => {
+    for (let at = element; at; at = at.parentElement) {
+      const rgba = parts(getComputedStyle(at).backgroundColor);
+      if (rgba.length === 3 || rgba[3] > 0) return rgba;
+    }
+    return [255, 255, 255];
+  };
+  const poor = [];
+  for (const element of document.querySelectorAll("body *")) {
+    const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
+    if (!own || element.closest("svg, noscript, .hidden, .skip") || !element.getClientRects().length) continue;
+    const [a, b] = [light(parts(getComputedStyle(element).color)), light(ground(element))];
+    const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (contrast < 4.5) poor.push(`${element.tagName} ${element.textContent.slice(0, 30)}: ${contrast.toFixed(2)}`);
+  }
+  return poor;
+}
+"""
+"""Texts whose contrast with what they stand on is below 4.5."""
+
+NAMELESS: Final = """
+() => [...document.querySelectorAll("a[href], button, input, select, canvas, svg[role=img], [role=region]")]
+  .filter((element) => !element.closest("[hidden], noscript"))
+  .filter((element) => !(element.getAttribute("aria-label") || element.textContent.trim()
+    || (element.id && document.querySelector(`label[for="${element.id}"]`))))
+  .map((element) => element.outerHTML.slice(0, 120))
+"""
+"""Things to use or to look at that have no name for a screen reader."""

@@ -1,0 +1,295 @@
+"""What a dashboard asks for: the stream of frames, a queue's last hours, past waves rebuilt, stories in words."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import msgspec
+import numpy as np
+import pytest
+
+from evenmatch.domain.queue import Format, MatcherSpec, QueueSpec, ReadyCheckSpec, WaveSpec
+from evenmatch.domain.snapshot import Snapshot
+from evenmatch.service import history, past_waves
+from evenmatch.service.app import App
+from evenmatch.service.picture import CELLS, picture_of
+from evenmatch.storage.memory import MemoryJournal
+from evenmatch.storage.protocol import Journal
+from evenmatch.storage.sqlite import SqliteJournal
+
+from .callers import stream
+from .inside import app_over, living, until
+
+SKILL = QueueSpec(
+    "skill",
+    Format(2, 1),
+    matcher=MatcherSpec("buckets", {"growth_s": 0.5, "range_max": 1000}),
+    wave=WaveSpec(every_s=0.02),
+)
+CHECKED = QueueSpec("checked", Format(2, 1), wave=WaveSpec(every_s=0.02), ready_check=ReadyCheckSpec(600.0))
+SPECS = (SKILL, CHECKED)
+
+
+def ask(look: Callable[[httpx.AsyncClient, App], Any], journal: Journal | None = None, *specs: QueueSpec) -> Any:
+    """What a server answers."""
+
+    async def asking() -> Any:
+        app = app_over(MemoryJournal() if journal is None else journal, *(specs or SPECS))
+        async with living(app) as client:
+            return await look(client, app)
+
+    return asyncio.run(asking())
+
+
+async def joined(client: httpx.AsyncClient, queue: str, player: str, **more: Any) -> str:
+    answer = await client.post(f"/v1/queues/{queue}/tickets", json={"players": [{"id": player} | more]})
+    assert answer.status_code == 201, answer.text
+    return str(answer.json()["ticket"]["id"])
+
+
+async def ticket(client: httpx.AsyncClient, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = (await client.get(f"/v1/tickets/{name}")).json()["ticket"]
+    return found
+
+
+async def matched(client: httpx.AsyncClient, *names: str) -> None:
+    async def all_are() -> bool:
+        return all([(await ticket(client, name))["status"] == "matched" for name in names])
+
+    await until(all_are, "matches")
+
+
+def frame_of(said: str) -> dict[str, Any]:
+    (line,) = [line for line in said.splitlines() if line.startswith("data: ")]
+    found: dict[str, Any] = json.loads(line.removeprefix("data: "))
+    return found
+
+
+# -- the stream --------------------------------------------------------------------------------------------------------
+
+
+def test_a_frame_has_every_queues_card_the_servers_health_and_a_picture() -> None:
+    async def look(client: httpx.AsyncClient, app: App) -> Any:
+        pair = [await joined(client, "skill", name, rating=20) for name in ("ann", "ben")]
+        await matched(client, *pair)
+        await joined(client, "skill", "far", rating=900)
+        return await stream(app, "", "queue=skill", path="/v1/watch")
+
+    status, said = ask(look)
+    frame = frame_of(said)
+    assert status == 200
+    assert [card["queue"] for card in frame["queues"]] == ["checked", "skill"]
+    card = frame["queues"][1]
+    assert card["waiting"] == 1
+    assert card["joins_a_minute"] > card["matches_a_minute"] > 0
+    assert card["wait_p50_s"] > 0
+    assert card["mode"] == "open"
+    assert frame["queues"][0]["wait_p50_s"] is None
+    assert frame["server"]["ready"]
+    assert frame["server"]["watchers"] == 1
+    picture = frame["picture"]
+    assert picture["rating"] == [900.0]
+    assert picture["low"][0] <= 900 <= picture["high"][0]
+    assert [seat["rating"] for group in picture["groups"] for seat in group["seats"]] in ([20.0, 20.0], [])
+
+
+def test_without_a_queue_there_is_no_picture_and_an_unknown_one_is_refused() -> None:
+    async def look(_: httpx.AsyncClient, app: App) -> Any:
+        return [await stream(app, "", query, path="/v1/watch") for query in ("", "queue=nope")]
+
+    (status, said), (refused, why) = ask(look)
+    assert status == 200
+    assert frame_of(said)["picture"] is None
+    assert refused == 404
+    assert json.loads(why)["reason"] == "unknown_queue"
+
+
+def test_nobody_watches_any_more_when_the_stream_was_left() -> None:
+    async def look(_: httpx.AsyncClient, app: App) -> int:
+        await stream(app, "", "", path="/v1/watch")
+        return app.hub.open
+
+    assert ask(look) == 0
+
+
+# -- the picture -------------------------------------------------------------------------------------------------------
+
+
+def many(count: int, **facts: Any) -> Snapshot:
+    chance = np.random.default_rng(7)
+    return Snapshot.from_columns(
+        rating=chance.normal(1500, 300, count), waited_ms=chance.integers(0, 60_000, count), **facts
+    )
+
+
+@pytest.mark.parametrize("count", [0, 1, CELLS, CELLS + 1, 10_000])
+def test_a_picture_is_small_however_many_wait_and_counts_them_all(count: int) -> None:
+    spec = QueueSpec("skill", Format(2, 1), matcher=MatcherSpec("buckets", {"bucket": 50}))
+    snapshot = msgspec.structs.replace(many(count), format=Format(2, 1))
+    picture = picture_of(spec, snapshot, 0, [], 0)
+    assert len(picture.rating) <= CELLS
+    assert picture.waiting == count == sum(picture.count)
+    assert picture.binned == (count > CELLS)
+    assert len(picture.low) == len(picture.high) == len(picture.rating)
+    assert len(msgspec.json.encode(picture)) < 40_000
+    if not picture.binned:
+        assert len(picture.ticket) == count
+
+
+def test_epgc_is_pictured_by_tier_and_ping() -> None:
+    spec = QueueSpec("lobby", Format(1, 10), matcher=MatcherSpec("epgc", {}))
+    ping = np.random.default_rng(1).integers(5, 200, 3000).astype(float)
+    picture = picture_of(spec, many(3000, ping_ms=ping), 0, [], 0)
+    assert picture.bands == ["Bronze", "Silver", "Gold", "Platinum", "Diamond"]
+    assert len(picture.ping_ms) == len(picture.band) == len(picture.rating) <= CELLS
+    assert set(picture.band) <= set(range(5))
+
+
+def test_the_ladder_is_pictured_by_side_with_windows() -> None:
+    spec = QueueSpec("ladder", Format(2, 1), matcher=MatcherSpec("ladder", {}))
+    nan = float("nan")
+    sides = {"bw": [1500.0, nan, 1600.0], "sc2": [nan, 1400.0, 1800.0]}
+    picture = picture_of(spec, Snapshot.from_columns(ratings=sides, format=Format(2, 1)), 0, [], 0)
+    assert picture.bands == ["bw", "sc2", "either"]
+    assert picture.band == [0, 1, 2]
+    assert picture.rating == [1500.0, 1400.0, 1700.0]
+    assert all(low < rating < high for low, rating, high in zip(picture.low, picture.rating, picture.high, strict=True))
+
+
+# -- history -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_history_keeps_hours_and_no_more() -> None:
+    kept = history.History(0)
+    for step in range(history.SLOTS + 5):
+        kept.count(step * history.STEP_MS, "joins", 1)
+    now_ms = (history.SLOTS + 4) * history.STEP_MS
+    assert kept.copied(now_ms, 10 * history.SLOTS).total("joins") == history.SLOTS
+    assert kept.copied(now_ms, 3).total("joins") == 3
+
+
+def test_a_step_in_which_nothing_happened_is_as_deep_as_the_one_before() -> None:
+    kept = history.History(0)
+    kept.depth(0, 7)
+    kept.depth(3 * history.STEP_MS, 2)
+    assert kept.copied(5 * history.STEP_MS, 10).depth.tolist() == [7, 7, 7, 2, 2, 2]
+    assert kept.copied(2 * history.STEP_MS + 1, 1).depth.tolist() == [7]
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_the_quantile_of_waits_is_near_the_true_one(share: float) -> None:
+    waits_s = np.random.default_rng(3).exponential(20.0, 5_000) + 0.1
+    kept = history.History(0)
+    kept.waited(0, waits_s)
+    found = kept.copied(0, 1).wait_s(share)
+    assert found is not None
+    assert abs(found / np.quantile(waits_s, share) - 1) < 0.08
+
+
+def test_the_last_hours_of_a_queue_are_told() -> None:
+    async def look(client: httpx.AsyncClient, _: App) -> Any:
+        pairs = [await joined(client, "skill", f"p{n}", rating=10 * (n // 2)) for n in range(20)]
+        await matched(client, *pairs)
+        leaver = await joined(client, "skill", "leaver", rating=900)
+        await client.delete(f"/v1/tickets/{leaver}")
+        answers = [await client.get(f"/v1/queues/skill/history?minutes={minutes}") for minutes in (30, 0, 241)]
+        return [*answers, await client.get("/v1/queues/nope/history")]
+
+    good, none, far, unknown = ask(look)
+    told = good.json()["history"]
+    assert sum(point["joins"] for point in told["points"]) == 21
+    assert sum(point["matches"] for point in told["points"]) == 10
+    assert told["points"][-1]["depth"] >= 0
+    assert told["gone"] == {"left": 1}
+    assert len(told["by_rating"]) == 10
+    assert [row["label"] for row in told["by_party"]] == ["1"]
+    assert [point["gap"] for point in told["points"] if point["gap"] is not None] == [0.0] * len(
+        [point for point in told["points"] if point["matches"]]
+    )
+    assert [none.status_code, far.status_code, unknown.status_code] == [400, 400, 404]
+    assert "use 1 to 240" in none.json()["detail"]
+
+
+# -- past waves --------------------------------------------------------------------------------------------------------
+
+
+async def waved(client: httpx.AsyncClient, _: App) -> tuple[list[dict[str, Any]], dict[str, Any], int]:
+    """Three pairs one after the other; the list of waves, the newest of them, and the answer to one there was not."""
+    for rating in (10, 20, 30):
+        await joined(client, "skill", f"far{rating}", rating=rating * 10_000)
+        pair = [await joined(client, "skill", f"{name}{rating}", rating=rating) for name in ("ann", "ben")]
+        await matched(client, *pair)
+    waves = (await client.get("/v1/queues/skill/waves")).json()["waves"]
+    one = await client.get(f"/v1/queues/skill/waves/{waves[0]['number']}")
+    return waves, one.json()["wave"], (await client.get("/v1/queues/skill/waves/999999")).status_code
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+def test_a_past_wave_is_rebuilt_as_its_matcher_saw_it(tmp_path: Path, kind: str) -> None:
+    journal: Journal = MemoryJournal() if kind == "memory" else SqliteJournal(tmp_path / "evenmatch.db")
+    waves, wave, unknown = ask(waved, journal)
+    assert len(waves) == 3
+    assert [row["number"] for row in waves] == sorted((row["number"] for row in waves), reverse=True)
+    assert wave["proven"] is True
+    assert wave["same_plan"] is True
+    assert wave["missing"] is None
+    assert wave["matcher"] == "buckets"
+    assert wave["snapshot"]["waiting"] == wave["wave"]["waiting"] == 5
+    assert wave["trace"][0]["tickets"] == [team[0] for team in wave["proposals"][0]["teams"]]
+    assert [(row["reason"], row["count"]) for row in wave["reasons"]] == [("nobody_in_range", 3)]
+    assert len(wave["unmatched"]) == 3
+    assert unknown == 404
+
+
+def test_waves_from_before_a_start_are_read_from_the_journal(tmp_path: Path) -> None:
+    before, wave, _ = ask(waved, SqliteJournal(tmp_path / "evenmatch.db"))
+
+    async def look(client: httpx.AsyncClient, _: App) -> Any:
+        waves = (await client.get("/v1/queues/skill/waves")).json()["waves"]
+        older = (await client.get(f"/v1/queues/skill/waves?before={waves[0]['number']}&limit=1")).json()["waves"]
+        again = (await client.get(f"/v1/queues/skill/waves/{waves[0]['number']}")).json()["wave"]
+        return waves, older, again
+
+    waves, older, again = ask(look, SqliteJournal(tmp_path / "evenmatch.db"))
+    assert waves == before
+    assert older == before[1:2]
+    assert again == wave
+
+
+def test_a_wave_that_is_too_far_from_any_saved_state_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(past_waves, "REPLAY_MOST", 1)
+    _, wave, _ = ask(waved)
+    assert "would have to be read again" in wave["missing"]
+    assert wave["proven"] is None
+    assert len(wave["proposals"]) == 1
+
+
+# -- stories -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_story_is_told_in_plain_words() -> None:
+    async def look(client: httpx.AsyncClient, _: App) -> Any:
+        ann, ben = [await joined(client, "checked", name) for name in ("ann", "<b>ben")]
+        proposed = await until(lambda: proposal(client, ann), "a proposal")
+        await client.post(f"/v1/proposals/{proposed}/accept", json={"player": "ann"})
+        await client.post(f"/v1/proposals/{proposed}/decline", json={"player": "<b>ben"})
+        stories = [(await client.get(f"/v1/tickets/{name}/story")).json()["story"] for name in (ann, ben)]
+        return [*stories, (await client.get("/v1/tickets/t-000000000999/story")).status_code]
+
+    async def proposal(client: httpx.AsyncClient, name: str) -> Any:
+        found = (await ticket(client, name))["proposal"]
+        return found and found["id"]
+
+    ann, ben, unknown = ask(look)
+    words = [sentence["words"] for sentence in ann["sentences"]]
+    assert words[0] == "It joined checked."
+    assert "with <b>ben: 600 s to accept" in words[1]
+    assert words[2] == "ann accepted, 1 to go."
+    assert words[3].startswith("<b>ben declined; it waits again, with ")
+    assert not ann["over"]
+    assert ben["over"]
+    assert ben["sentences"][-1]["words"] == "It declined, and was taken out of the queue."
+    assert unknown == 404
