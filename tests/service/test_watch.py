@@ -13,7 +13,7 @@ import pytest
 
 from evenmatch.domain.queue import Format, MatcherSpec, QueueSpec, ReadyCheckSpec, WaveSpec
 from evenmatch.domain.snapshot import Snapshot
-from evenmatch.service import history, past_waves
+from evenmatch.service import history, past_states
 from evenmatch.service.app import App
 from evenmatch.service.picture import CELLS, picture_of
 from evenmatch.storage.memory import MemoryJournal
@@ -260,7 +260,7 @@ def test_waves_from_before_a_start_are_read_from_the_journal(tmp_path: Path) -> 
 
 
 def test_a_wave_that_is_too_far_from_any_saved_state_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(past_waves, "REPLAY_MOST", 1)
+    monkeypatch.setattr(past_states, "REPLAY_MOST", 1)
     _, wave, _ = ask(waved)
     assert "would have to be read again" in wave["missing"]
     assert wave["proven"] is None
