@@ -100,7 +100,7 @@ const stream = new Stream((frame) => {
 document.getElementById("find").addEventListener("submit", (event) => {
   event.preventDefault();
   const field = document.getElementById("find-id");
-  const id = field.value.trim();
+  const id = field.value.trim().replace(/^([tmp])-(\d+)$/, (_, kind, digits) => `${kind}-${digits.padStart(12, "0")}`);
   if (!id) return;
   const kind = /^t-\d+$/.test(id) ? "ticket" : /^[mp]-\d+$/.test(id) ? "match" : "player";
   location.hash = `#/${kind}/${encodeURIComponent(id.replace(/^p-(\d+)$/, "m-$1"))}`;

@@ -8,7 +8,7 @@ import { many, number, percent, rate, seconds } from "./format.js";
 const KEPT = 120;
 
 function card(numbersOf, depths) {
-  const minutes = numbersOf.over_s >= 240 ? "last 5 min" : `last ${seconds(numbersOf.over_s)}`;
+  const minutes = numbersOf.over_s >= 240 ? "last 5 min" : `last ${seconds(Math.round(numbersOf.over_s))}`;
   const mode = numbersOf.mode === "open" ? null : el("span", { class: "tag warn" }, numbersOf.mode);
   return el("a", { class: "card", href: `#/queue/${encodeURIComponent(numbersOf.queue)}` },
     el("div", { class: "title" }, el("h2", {}, numbersOf.queue),
@@ -22,11 +22,11 @@ function card(numbersOf, depths) {
       ["matches", rate(numbersOf.matches_a_minute)],
       ["wait, half within", seconds(numbersOf.wait_p50_s)],
       ["wait, 9 in 10 within", seconds(numbersOf.wait_p90_s)],
-      ["even", percent(numbersOf.quality)],
+      ["matches are even", percent(numbersOf.quality)],
       ["ready checks kept", percent(numbersOf.ready_kept), numbersOf.ready_kept !== null && numbersOf.ready_kept < 0.5 ? "warn" : null],
       ["last wave took", seconds(numbersOf.wave_s)],
-      ["rates of the", minutes],
-    ]));
+    ]),
+    el("p", { class: "foot" }, `The line: who waited in the last ${seconds(depths.length)}. The numbers: the ${minutes}.`));
 }
 
 /** The view. */
@@ -43,7 +43,8 @@ export function overview() {
     asked.add(queue);
     try {
       const { history } = await ask(`${path("queues", queue, "history")}?minutes=2`, closing.signal);
-      const past = history.points.flatMap((point) => Array(history.step_s).fill(point.depth));
+      const known = Math.max(1, Math.ceil((drawn - history.since_ms) / 1000));
+      const past = history.points.flatMap((point) => Array(history.step_s).fill(point.depth)).slice(-known);
       depths.set(queue, [...past, ...(depths.get(queue) ?? [])].slice(-KEPT));
     } catch { /* the sparkline begins now */ }
   };

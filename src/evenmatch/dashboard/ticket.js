@@ -46,8 +46,8 @@ export function ticket(id) {
       el("div", { class: "head" }, el("h1", {}, id), el("span", { class: `tag ${KINDS[found.status] ?? ""}` }, found.status),
         found.suspended ? el("span", { class: "tag warn" }, "suspended") : null, link(["queue", found.queue], `Queue ${found.queue}`)),
       numbers([["joined", moment(found.joined_ms)], [live ? "has waited" : "waited", seconds(found.waited_ms / 1000)], ["waves missed", number(found.misses)],
-        ["match", found.match ? link(["match", found.match.id], found.match.id) : "none yet"]]),
-      el("div", { class: "charts" }, box("Its story", storyList(story)), why ? whyBox(why.why) : null, box("Players", players(found.players),
+        ["match", found.match ? link(["match", found.match.id], found.match.id) : live ? "none yet" : "none"]]),
+      el("div", { class: "pair" }, el("div", { class: "stack" }, box("Its story", storyList(story)), why ? whyBox(why.why) : null), box("Players", players(found.players),
         attributes.length ? table("Attributes", ["attribute", "value"], attributes.map(([name, value]) => [name, String(value)])) : null)),
     ] };
   });

@@ -5,8 +5,8 @@
 1. A list of waves is kept as they are committed, bounded; those from before the start are read from the journal when
    somebody asks, once, as far back as `READ_BACK` events.
 2. A wave is rebuilt away from the engine, by a reader of its own, one at a time, from the nearest saved state on
-   (`past_states`). Where there is none, or it is further than `REPLAY_MOST` events, the answer says so and has only what
-   the wave's own event says.
+   (`past_states`). Where there is none, or it is further than `REPLAY_MOST` events, the answer says so and has only
+   what the wave's own event says.
 3. The digest that the wave's event holds proves that the snapshot is the one. The same snapshot and seed give the same
    plan (I8), so the trace is the one that the matcher would have written then.
 """
@@ -150,6 +150,13 @@ class PastWaves:
                 if (before is None or row.number < before) and (known is None or row.number < known)
             ][: limit - len(found)]
         return found
+
+    def missed(self, queue: str, since: int, wave: int) -> int | None:
+        """The waves of a queue between a sequence and one of them; None = not all are known. In the engine thread."""
+        rows: deque[WaveRow] = self._rows.get(queue, deque())
+        if since < self.first or (len(rows) == KEPT and rows[0].sequence > since):
+            return None
+        return sum(row.sequence > since and row.number < wave for row in rows)
 
     def find(self, queue: str, number: int, journal: Journal) -> WaveRow | None:
         """One wave; None = it was not recorded, or too long ago."""

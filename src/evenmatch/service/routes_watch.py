@@ -137,7 +137,7 @@ async def story(runner: Runner, ticket: str) -> Answer:
     if busy is not None:
         return busy
     found: StoryView | Refusal | Unavailable = await runner.ask(
-        lambda views, now_ms: told(views, number, ticket, now_ms)
+        lambda views, now_ms: told(views, runner.past_waves, number, ticket, now_ms)
     )
     if isinstance(found, Refusal | Unavailable):
         return problem(wire.problem_of(found))
