@@ -30,7 +30,8 @@ function viewOf(parts) {
   if (kind === "ticket" && name) return ticket(name);
   if (kind === "player" && name) return player(name);
   if (kind === "match" && name) return match(name);
-  return { title: "Nothing here", node: el("p", { class: "empty" }, "There is no such view. ", el("a", { href: "#/" }, "To the overview")) };
+  return { title: "Nothing here", node: el("div", { class: "cards one" }, el("h1", {}, "Nothing here"),
+    el("p", { class: "empty" }, "There is no such view. ", el("a", { href: "#/" }, "To the overview"))) };
 }
 
 function parts() {

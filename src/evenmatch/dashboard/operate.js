@@ -67,7 +67,7 @@ export function operate(queue) {
         fill(shown, diff(change));
         apply.disabled = !change.changes.length;
       } catch (error) {
-        fill(shown, el("p", { class: "tag bad" }, error.message));
+        fill(shown, el("p", { class: "refused", role: "alert" }, error instanceof SyntaxError ? `This is no JSON: ${error.message}` : error.message));
       }
     } }, "Check");
     return box(`Rules, version ${versions.version}`, el("label", { for: "rules" }, "As in queues.toml, as JSON; what is left out gets its default"), field,

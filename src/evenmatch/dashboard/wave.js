@@ -60,9 +60,8 @@ function proof(wave) {
 
 /** What the matcher says of the plan as a whole: its sentence, and its total, bound and gap. */
 function plan(details, trace) {
-  const staged = new Set(trace.filter((step) => step.stage).flatMap((step) => Object.keys(step)));  // the stages tell these
-  const groups = (details.groups ?? [details]).map((one) => Object.fromEntries(Object.entries(one).filter(([name]) => !staged.has(name))));
-  const told = groups.filter((one) => Object.values(one).some((value) => value !== null));
+  if (trace.some((step) => step.stage)) return null;  // the stages tell it
+  const told = (details.groups ?? [details]).filter((one) => Object.values(one).some((value) => value !== null));
   if (!told.length) return null;
   const drawn = box("The plan as a whole", told.map((one) => stepBlock({ ...one, step: one.group === undefined ? "" : "plan" })));
   drawn.classList.add("plan");
