@@ -18,6 +18,9 @@ HOSTILE: Final = '<img src=x onerror="document.title=1">'
 CORE: Final = ("overview", "queue-squads", "wave-sides", "ticket-waiting", "player", "match")
 """Views that are looked at in every theme at every width; the others once in each theme, and once at each width."""
 
+ALIVE: Final = "a.card svg path, .aside section:nth-child(2) :is(a, p)"
+"""A line over time on a card, or a queue's list of those who wait."""
+
 
 def judge(page: Tab, name: str) -> None:
     """What holds for every view."""
@@ -37,6 +40,8 @@ def test_every_view_is_shown_in_both_themes_and_widths(crowded: Crowded, browser
             page.open(crowded.server.url, view)
             page.sees("live")
             page.sees(words)
+            if view.rpartition("/")[0] in ("", "queue"):
+                page.page.wait_for_selector(ALIVE)
             page.drawn()
             page.shoot(f"{name}-{width}-{theme}")
             judge(page, name)

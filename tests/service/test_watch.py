@@ -14,7 +14,7 @@ import pytest
 
 from evenmatch.domain.queue import Format, MatcherSpec, QueueSpec, ReadyCheckSpec, WaveSpec
 from evenmatch.domain.snapshot import Snapshot
-from evenmatch.service import history, past_states, past_waves
+from evenmatch.service import history, past_states, past_waves, watching
 from evenmatch.service.app import App
 from evenmatch.service.picture import CELLS, picture_of
 from evenmatch.storage.memory import MemoryJournal
@@ -106,6 +106,16 @@ def test_without_a_queue_there_is_no_picture_and_an_unknown_one_is_refused() -> 
     assert frame_of(said)["picture"] is None
     assert refused == 404
     assert json.loads(why)["reason"] == "unknown_queue"
+
+
+def test_who_comes_to_watch_does_not_wait_for_the_next_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "EVERY_S", 3600.0)
+
+    async def look(_: httpx.AsyncClient, app: App) -> Any:
+        await stream(app, "", "", path="/v1/watch")
+        return await stream(app, "", "queue=skill", path="/v1/watch")
+
+    assert frame_of(ask(look)[1])["picture"]["queue"] == "skill"
 
 
 def test_nobody_watches_any_more_when_the_stream_was_left() -> None:

@@ -125,6 +125,6 @@ export function sparkline(values, label) {
 export function meter(share, colour = "series-1", kind = "") {
   const wide = Math.max(0, Math.min(1, share)) * 100;
   return svg("svg", { class: `meter ${kind}`, viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
-    svg("rect", { width: 100, height: 10, rx: 3, fill: "var(--grid)" }),
-    svg("rect", { width: wide, height: 10, rx: 3, fill: `var(--${colour})` }));
+    svg("rect", { width: 100, height: 10, fill: "var(--grid)" }),
+    svg("rect", { width: wide, height: 10, fill: `var(--${colour})` }));
 }

@@ -37,6 +37,15 @@ export function overview() {
   const asked = new Set();
   const closing = new AbortController();
   let drawn = null;
+  let last = null;
+
+  const draw = () => {
+    const focused = document.activeElement?.getAttribute?.("href");
+    const inside = cards.contains(document.activeElement);
+    if (last.queues.length) fill(cards, last.queues.map((one) => card(one, depths.get(one.queue))));
+    else fill(cards, el("p", { class: "empty" }, "No queue is open. Name some in queues.toml, and start with ", el("code", {}, "evenmatch serve --config queues.toml"), "."));
+    if (inside) [...cards.children].find((each) => each.getAttribute("href") === focused)?.focus();
+  };
 
   const before = async (queue) => {
     if (asked.has(queue)) return;
@@ -46,6 +55,7 @@ export function overview() {
       const known = Math.max(1, Math.ceil((drawn - history.since_ms) / 1000));
       const past = history.points.flatMap((point) => Array(history.step_s).fill(point.depth)).slice(-known);
       depths.set(queue, [...past, ...(depths.get(queue) ?? [])].slice(-KEPT));
+      draw();
     } catch { /* the sparkline begins now */ }
   };
 
@@ -60,11 +70,8 @@ export function overview() {
         before(one.queue);
         depths.set(one.queue, [...(depths.get(one.queue) ?? []), one.waiting].slice(-KEPT));
       }
-      const focused = document.activeElement?.getAttribute?.("href");
-      const inside = cards.contains(document.activeElement);
-      if (frame.queues.length) fill(cards, frame.queues.map((one) => card(one, depths.get(one.queue))));
-      else fill(cards, el("p", { class: "empty" }, "No queue is open. Name some in queues.toml, and start with ", el("code", {}, "evenmatch serve --config queues.toml"), "."));
-      if (inside) [...cards.children].find((each) => each.getAttribute("href") === focused)?.focus();
+      last = frame;
+      draw();
     },
   };
 }

@@ -42,7 +42,7 @@ function charts(history, teams) {
     lineChart(teams > 1 ? "Gap between teams" : "Gap within a lobby", times, [{ name: "rating", values: column("gap"), colour: "series-4" }], points),
     known("ready_kept") ? lineChart("Ready checks kept", times, [{ name: "led to a match", values: column("ready_kept"), colour: "series-5" }], percent, { most: 1 }) : null,
   ].filter(Boolean);
-  return el("div", { class: `charts ${drawn.length % 3 ? "by-two" : "by-three"}` }, drawn);
+  return el("div", { class: `charts of-${drawn.length}` }, drawn);
 }
 
 function details(history) {
