@@ -14,7 +14,7 @@ from evenmatch.domain.snapshot import Snapshot
 from evenmatch.matchers.contract import check_plan
 from evenmatch.matchers.even import Even
 from evenmatch.matchers.even_pool import Pool
-from evenmatch.matchers.even_teams import COMPARED_MAX, START_MAX, cheap_plans, seat_values
+from evenmatch.matchers.even_teams import DRAINED_MAX, START_MAX, cheap_plans, seat_values
 from evenmatch.numerics.team_field import TeamPool, TeamRules
 from tests.reference import teams as reference
 from tests.snapshots import snapshot_of
@@ -99,6 +99,9 @@ CROWDS: list[tuple[Format, int, dict[str, Any], dict[str, Any]]] = [
     (Format(8, 1), 600, {"shares": (1,)}, {}),
     (Format(1, 30), 700, {}, {"window": 400}),
     (Format(6, 5), 900, {}, {"window": 300}),
+    (Format(2, 2), 3_000, {}, {}),
+    (Format(1, 30), 3_000, {}, {"window": 400}),
+    (Format(1, 100), 3_000, {}, {}),
 ]
 
 
@@ -110,7 +113,7 @@ def test_in_larger_pools_too_it_is_never_behind_the_cheap_plans(
 ) -> None:
     for seed in (11, 12):
         snapshot, matcher = crowd(form, players, seed, **about), Even(**parameters)
-        assert START_MAX < len(snapshot) <= COMPARED_MAX
+        assert START_MAX < len(snapshot) <= DRAINED_MAX
         ours = matcher.plan(snapshot)
         pool, _ = matcher.pool(snapshot)
         value = seat_values(pool, matcher.wait_value)

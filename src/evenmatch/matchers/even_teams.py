@@ -11,8 +11,9 @@ So most players are seated, long waiters count for more, and then costs decide.
 With up to `START_MAX` tickets the search begins from the best of some cheap plans, so that it is not behind them: the
 rule of `first_come` over the tickets in canonical order, and by rating from below and from above, without the matches
 that break a rule; whoever is left is tried again. With up to `COMPARED_MAX` tickets the better of these and of what
-the search found is the plan. In larger pools they take as long as the search itself, and are asked only where it seats
-less than `SURE` of what the bound allows: there it is not proven that no cheap plan of as many seats costs less.
+the search found is the plan, so it is never behind them. In larger pools they take as long as the search itself. There,
+up to `DRAINED_MAX` tickets, they are asked where they are known to be ahead now and then: in lobbies, in teams of one
+or two, and where the search seats less than `SURE` of what the bound allows.
 
 Whoever made the plan, due tickets then take the places of later ones where they can (`numerics/team_turns`).
 """
@@ -41,8 +42,8 @@ ROUNDS: Final = 4
 START_MAX: Final = 400
 COMPARED_MAX: Final = 1_500
 SURE: Final = 0.99
-DRAINED_MAX: Final = 20_000
-"""Tickets up to which cheap plans are asked at all; they take 20 ms and more for each thousand."""
+DRAINED_MAX: Final = 5_000
+"""Tickets up to which cheap plans are asked at all; they take some 15 ms for each thousand."""
 REASONED_MAX: Final = 2_000
 """So many who wait are told exactly why; others only that those who are left do not fit."""
 
@@ -78,7 +79,7 @@ def solve_teams(pool: Pool, rules: TeamRules, value: Array, judge: Judge, *, hol
     cheap = cheap_plans(pool, form, judge) if 0 < len(pool.rows) <= START_MAX else []
     start = max(cheap, key=lambda plan: _total(value, plan[0], plan[2]))[0] if cheap else None
     found = team_plan(given, rules, start)
-    unsure = len(found.cost) * form.seats < SURE * found.seats_bound
+    unsure = form.teams == 1 or form.size <= 2 or len(found.cost) * form.seats < SURE * found.seats_bound
     if START_MAX < len(pool.rows) <= (DRAINED_MAX if unsure else COMPARED_MAX):
         cheap = cheap_plans(pool, form, judge)
     rosters, team_of, cost = found.rosters.astype(np.int64), found.team_of.astype(np.int64), found.cost

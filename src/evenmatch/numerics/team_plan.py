@@ -59,6 +59,8 @@ _WAYS: Final = ((FROM_BELOW, 100.0, False), (FROM_ABOVE, 100.0, False), (INWARDS
 """In which order sweeps are tried: from where, what it counts to pass a player over, whether they look far ahead."""
 _ROLE_WAYS: Final = ((FROM_BELOW, 16.0, True), (FROM_ABOVE, 16.0, True), (INWARDS, 4.0, True), (INWARDS, 1.0, True))
 """The same where there are roles: who is next is not always who is needed."""
+_NAMED_WAYS: Final = _ROLE_WAYS[2:]
+"""The same where roles can't be exchanged: what the other two cost is better spent on moves."""
 
 
 class TeamPlan(NamedTuple):
@@ -222,7 +224,8 @@ def _drafts(
     drafts: list[_Draft] = []
     best, spent = _Draft(np.empty((0, 1), np.int32), 0, -np.inf, 0), -1
     by_region, few = len(_homes(field)) > 1, len(field.size) <= _FEW
-    ways = (_ROLE_WAYS if len(field.slots) else _WAYS) + (_MORE_WAYS if few else ())
+    named = _ROLE_WAYS if np.isfinite(field.off).all() else _NAMED_WAYS
+    ways = (named if len(field.slots) else _WAYS) + (_MORE_WAYS if few else ())
     orders = [_HOME_FIRST, _BOUND_FIRST, _TOGETHER] if by_region else [_TOGETHER]
     if len(field.size) > _BOUND_FIRST_MOST and by_region:
         orders.remove(_BOUND_FIRST)
