@@ -234,6 +234,20 @@ class Even:
         soonest = min(soonest, float(due_ms[due_ms > 0].min(initial=np.inf)))
         return None if soonest == np.inf else snapshot.now_ms + max(1, int(np.ceil(soonest)))
 
+    def ranges(self, snapshot: Snapshot) -> tuple[Array, Array]:
+        """float64[n] each: the ratings within each ticket's window, infinite = any; NaN = it can't be seated at all."""
+        pool, _ = self.pool(with_format(self, snapshot))
+        low, high = np.full(len(snapshot), np.nan), np.full(len(snapshot), np.nan)
+        low[pool.rows], high[pool.rows] = pool.rating - pool.window, pool.rating + pool.window
+        return low, high
+
+    def due(self, snapshot: Snapshot) -> Array:
+        """bool[n]: the tickets that have waited so long that they go first."""
+        pool, _ = self.pool(with_format(self, snapshot))
+        first = np.zeros(len(snapshot), bool)
+        first[pool.rows] = pool.level > 0
+        return first
+
     def pool(self, snapshot: Snapshot) -> tuple[Pool, Array]:
         """What it reads of a snapshot of one group; and bool[n]: the rows that can play none of the sides."""
         return pool_of(
