@@ -234,7 +234,8 @@ def _drafts(
         orders.remove(_BOUND_FIRST)
     for regions in orders:
         for mode, skip, far in ways:
-            if spent > work // 2 or (best.made * field.teams * field.team_size == bound.seats and not few):
+            full = best.made * field.teams * field.team_size == bound.seats
+            if spent > work // 2 or (full and (not few or regions == _BOUND_FIRST)):
                 break
             draft = _swept_draft(field, codes, price, bound.usable, mode, skip, regions, far)
             spent += draft.work
