@@ -21,7 +21,9 @@ Promises.
      somebody else, so it was passed over no more often than that. Among pairs, no later ticket that is not due sits in
      a place that a due ticket could have taken: with the due one in its place there would be as many matches and higher
      levels. The same holds among due tickets, the earlier before the later, as far as their levels differ. Waits and
-     misses are in the snapshot, so nothing has to be remembered between waves.
+     misses are in the snapshot, so nothing has to be remembered between waves. Among teams the place is that of one
+     or more tickets of lower levels in one match, with as many players together (`numerics/team_turns`); it costs no
+     seat, and may cost evenness.
   4. Outliers. Who has waited `outlier_s` is due; who has waited `window_free_s` accepts anybody, and under the policies
      `mean` and `older` is accepted by anybody who came later. So whoever has waited both is seated in the next wave, if
      anybody legal is there who is not taken by another due ticket.
