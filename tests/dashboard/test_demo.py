@@ -33,8 +33,9 @@ def shown() -> Iterator[tuple["subprocess.Popen[str]", str]]:
         assert "The crowd is coming" in running.stdout.readline()
         yield running, f"http://127.0.0.1:{port}"
     finally:
-        running.kill()
-        running.communicate()
+        if running.poll() is None:
+            running.terminate()  # not killed: it ends its own server
+            running.communicate(timeout=PATIENCE_S)
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
