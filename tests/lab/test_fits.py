@@ -64,16 +64,17 @@ def test_even_is_fitted_and_never_narrower_than_by_itself() -> None:
     found = {name: Fitter(unsaid(name), FOLDER).set_up("even") for name in population.PRESETS}
     assert {origin for _, origin in found.values()} == {"fitted"}
     own = {name: spec.matcher.parameters for name, (spec, _) in found.items()}
-    assert own["duel-large"] == own["team5-large"] == {"window": 100, "window_growth": 1.0}
-    assert own["duel-small"]["window"] > 100
-    assert own["team5-small"]["window"] > own["duel-small"]["window"], "ten are farther apart than two"
+    assert own["duel-small"] == own["duel-large"] == own["team5-large"] == {"window": 100, "window_growth": 1.0}
+    assert own["team5-small"]["window"] > 100, "ten are farther apart than two"
+    few = Fitter(unsaid(arrivals={"sessions_a_day": 200.0}), FOLDER).set_up("even")[0].matcher.parameters
+    assert few["window"] > 200
 
 
 def test_the_scale_of_the_game_is_that_of_even() -> None:
     found = Fitter(unsaid("duel-large", game={"scale": 40.0}), FOLDER).set_up("even")[0].matcher.parameters
     assert found["rating_scale"] == 40.0
     assert found["window"] == 10
-    assert found["window_growth"] == pytest.approx(0.13, abs=0.05)
+    assert found["window_growth"] <= 0.2
 
 
 def test_newcomers_are_no_crowd_at_one_rating() -> None:

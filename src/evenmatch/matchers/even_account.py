@@ -20,6 +20,9 @@ _WORDS: Final = {
     "repeat": "some met lately",
 }
 
+SAID_LEAST: Final = 0.05
+"""Of what a match costs: terms with a smaller share are not put in words."""
+
 
 def details_of(
     seats: int, seats_bound: int, cost: float, slack: float | None, due: int, due_left: int, account: dict[str, Any]
@@ -108,10 +111,18 @@ def trace_of(
         {"step": "solve", **details},
     ]
     for match, (members, price, row) in enumerate(zip(tickets, cost.tolist(), terms, strict=True)):
-        shares = row * weights
         step = {"step": "match", "match": match, "tickets": members, "cost": price}
         step["terms"] = dict(zip(TERMS, row.tolist(), strict=True))
-        worst = int(shares.argmax())
-        step["words"] = "nothing is wrong with it" if shares[worst] <= 0 else f"mostly since {_WORDS[TERMS[worst]]}"
+        step["words"] = _of_match(price, row * weights)
         steps.append(step)
     return tuple(steps)
+
+
+def _of_match(price: float, shares: Array) -> str:
+    """What a match costs, and what for, the most first."""
+    total = float(shares.sum())
+    if total <= 0:
+        return "It costs nothing: all that counts is as it should be."
+    order = np.argsort(-shares, kind="stable").tolist()
+    told = [f"{shares[at] / total:.0%} since {_WORDS[TERMS[at]]}" for at in order if shares[at] >= SAID_LEAST * total]
+    return f"It costs {price:.4g}: {', '.join(told)}."
