@@ -87,6 +87,7 @@ def test_nobody_and_one_ticket_are_no_match_and_no_mistake() -> None:
         assert len(found.rosters) == 0
         assert found.details["seats_bound"] == 0
         assert found.details["optimality_gap"] == 0
+        assert found.details["words"] == "Nobody is seated; no plan could seat anybody."
 
 
 def test_the_far_end_of_the_scale_plays_within_itself() -> None:

@@ -46,6 +46,12 @@ def details_of(
 def in_words(told: dict[str, Any]) -> str:
     """The same in a sentence or two."""
     seats, most = told["seats"], told["seats_bound"]
+    due = ""
+    if told["due"]:
+        due = f" {told['due']} tickets have waited so long that they go first; {told['due_left']} of them still wait."
+    if not seats:
+        bound = f"no plan could seat more than {most} players." if most else "no plan could seat anybody."
+        return f"Nobody is seated; {bound}{due}"
     if seats == most:
         seated = f"{seats} players are seated, and no plan could seat more."
     else:
@@ -59,9 +65,6 @@ def in_words(told: dict[str, Any]) -> str:
             f" The matches cost {told['cost']:.4g} in all; a plan that seats as many costs {told['cost_bound']:.4g} or "
             "more."
         )
-    due = ""
-    if told["due"]:
-        due = f" {told['due']} tickets have waited so long that they go first; {told['due_left']} of them still wait."
     return seated + costs + due
 
 
