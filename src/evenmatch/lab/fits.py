@@ -2,10 +2,10 @@
 
 A matcher's defaults are its document's, and fit the document's ratings; on another scale they would judge the scale and
 not the matcher. The rules are calibrate's: windows (`buckets`, `ladder`) with which nine in ten meet somebody within
-half of the median patience, or as soon as so few can; for `even` windows in which all of a match come within the whole
-of it, since it finds those who wait already as well, and the game's own `rating_scale`; round tiers of about equal
-size (`epgc`), two to five of them, so many that a lobby comes to each within that time; buckets and a score that accept
-the best fifth of pairs (`cinder`).
+half of the median patience, or as soon as so few can; for `even` windows in which all of a match come within that
+time (one opponent: within all of the patience, since it finds those who wait already as well), and the game's own
+`rating_scale`; round tiers of about equal size (`epgc`), two to five of them, so many that a lobby comes to each within
+that time; buckets and a score that accept the best fifth of pairs (`cinder`).
 The other matchers have nothing that hangs on the scale alone, and keep their defaults.
 """
 
@@ -78,13 +78,14 @@ class Fitter:
             return dict(cinder_of(lobbies).parameters)
         every_s = plain.wave.every_s
         if matcher == "even":
-            return self._even(arrivals * self._party, plain.format.seats, 2 * soon_s, every_s)
+            seats = plain.format.seats
+            return self._even(arrivals * self._party, seats, 2 * soon_s if seats == 2 else soon_s, every_s)
         wait_s = max(soon_s, _ROOM * least_wait_s(arrivals), every_s)
         found = windows_of(self._settled, arrivals, wait_s, every_s)
         return dict(found.ladder if matcher == "ladder" else found.buckets)
 
-    def _even(self, players_a_minute: float, seats: int, patience_s: float, every_s: float) -> dict[str, Any]:
-        wait_s = max(patience_s, _ROOM * least_wait_s(players_a_minute, seats - 1), every_s)
+    def _even(self, players_a_minute: float, seats: int, soon_s: float, every_s: float) -> dict[str, Any]:
+        wait_s = max(soon_s, _ROOM * least_wait_s(players_a_minute, seats - 1), every_s)
         return even_of(self._settled, players_a_minute, seats, wait_s, every_s, self._population.game.scale)
 
     @property
