@@ -12,7 +12,7 @@ from evenmatch.lab.intervals import Interval
 from evenmatch.lab.queues import NotApplicable, for_matcher
 from evenmatch.lab.spaces import SPACES, knobs, parameters
 from evenmatch.lab.targets import of_words
-from evenmatch.lab.tune import tune
+from evenmatch.lab.tune import Maker, tune
 from evenmatch.matchers import registry
 
 SMALL = {"trials": 6, "hours": 0.2, "seeds": 1, "held_out": 1, "workers": 1}
@@ -64,6 +64,28 @@ def test_the_ends_of_every_space_can_be_played(matcher: str, end: str) -> None:
         pytest.fail(f"{matcher}: {own}: {why}")
     assert spec.matcher.name == matcher
     assert every_s > 0
+
+
+@pytest.mark.parametrize("matcher", sorted(SPACES))
+def test_every_matcher_can_be_tuned(matcher: str) -> None:
+    given = "team5-small" if matcher in ("cinder", "exact") else "duel-small"
+    found = tune(matcher, ["p90 wait 500 s"], given, trials=1, hours=0.05, seeds=1, held_out=1, workers=1)
+    assert len(found.tried) == 1
+    (spec,) = config.parse(found.toml, "pasted")
+    assert spec.matcher.name == matcher
+
+
+def test_a_matcher_without_a_space_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    rest = {name: space for name, space in SPACES.items() if name != "lom"}
+    monkeypatch.setattr("evenmatch.lab.spaces.SPACES", rest)
+    with pytest.raises(LabError, match="lom cannot be tuned: nothing is known to turn; use buckets, "):
+        tune("lom", ["p90 wait 60 s"])
+
+
+def test_one_tier_is_written_without_boundaries() -> None:
+    given, folder = population.load("duel-small")
+    spec, own, _ = Maker("epgc", given, folder)({"alpha": 1.0, "beta": 1.0, "tiers": 1, "every_s": 5.0})
+    assert own["boundaries"] == spec.matcher.parameters["boundaries"] == []
 
 
 def test_every_matcher_has_a_space() -> None:

@@ -28,7 +28,7 @@ from .runs import Case
 from .spaces import knobs, parameters
 from .targets import Target, of_words
 
-__all__ = ["Tried", "Tuned", "tune"]
+__all__ = ["Maker", "Tried", "Tuned", "tune"]
 
 _AT_ONCE: Final = 8
 _NEVER_S: Final = 1e5
@@ -99,8 +99,9 @@ def tune(
         raise LabError("trials, seeds and held-out seeds must be 1 or more")
     traffic.require_hours(hours)
     given, folder = populations.load(population)
-    make = _Maker(matcher, given, folder)
-    make(dict.fromkeys(knobs(matcher), 10.0))  # a matcher that cannot play says so before anything is run
+    make = Maker(matcher, given, folder)
+    # A matcher that cannot play says so before anything is run.
+    make({name: knob.low for name, knob in knobs(matcher).items()})
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     sampler = optuna.samplers.TPESampler(seed=1, multivariate=True, n_startup_trials=min(16, trials))
     study = optuna.create_study(directions=["minimize", "maximize"], sampler=sampler)
@@ -149,7 +150,7 @@ def tune(
     )
 
 
-class _Maker:
+class Maker:
     """Queues from what the search asks for."""
 
     def __init__(self, matcher: str, given: populations.Population, folder: Path) -> None:
@@ -171,7 +172,7 @@ class _Maker:
             raise LabError(f"{self._matcher} cannot be tuned here: {why}") from None
 
     def _boundaries(self, tiers: int) -> list[float]:
-        cuts = np.quantile(self._ratings, np.arange(1, tiers) / tiers) if tiers > 1 else np.array([1e6])
+        cuts = np.quantile(self._ratings, np.arange(1, tiers) / tiers)
         return [round(float(cut)) for cut in np.unique(np.round(cuts))]
 
 
