@@ -3,11 +3,14 @@
 import json
 import subprocess
 import sys
+from io import StringIO
 
 import pytest
+from rich.console import Console
 
 from evenmatch.bench.contests.even_teams import ROLES, crowd
 from evenmatch.bench.even_teams import CASES, measure
+from evenmatch.cli.bench_teams import block
 from evenmatch.domain.queue import Format
 
 
@@ -44,3 +47,15 @@ def test_a_crowd_has_as_many_players_as_it_was_told_and_hangs_on_the_seed() -> N
     assert one.facts["rating"].tolist() != other.facts["rating"].tolist()
     assert (one.size <= 5).all()
     assert sum(name.startswith("latencies.") for name in one.facts) == 3
+
+
+def test_a_case_is_readable_on_eighty_columns() -> None:
+    numbers = {"seats": 99_990, "share": 0.9999, "cost": 0.1234, "ms": 1234.5, "cpu_ms": 2345.6}
+    case = {"name": "5v5, windows from 20 to 1,000, the least counts", "players": 100_000, **numbers}
+    case |= {"seats_bound": 100_000, "cost_bound": 0.05, "megabytes": 73.5, "greedy": numbers}
+    console = Console(width=80, record=True, file=StringIO())
+    console.print(block(case))
+    told = console.export_text()
+    assert "\u2026" not in told
+    assert told.startswith("5v5, windows from 20 to 1,000, the least counts: 100,000 players")
+    assert [line.split()[0] for line in told.splitlines()[2:5]] == ["even", "greedy", "bound"]

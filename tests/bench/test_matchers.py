@@ -5,23 +5,28 @@ import re
 import sys
 from importlib import import_module
 from importlib.util import find_spec
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 from evenmatch.bench import catalogue, cell, page, shown
 from evenmatch.bench.catalogue import CONTESTS, chosen, sizes_of
 from evenmatch.bench.cell import NOT_INSTALLED, Effort, in_own_process, measured
 from evenmatch.bench.contest import Aim, Opponent, duration
-from evenmatch.bench.found import Found, Row, Run, Timing, fitted_growth
+from evenmatch.bench.found import Answer, Found, Row, Run, Timing, fitted_growth
 from evenmatch.bench.matchers import compare, summed_up
 from evenmatch.bench.memory import with_peak_mb
 from evenmatch.cli import app
 from evenmatch.errors import ConfigError
 
 from . import toys
+
+MACHINE = ("processor", "cores", "memory_gb", "system", "python", "evenmatch", "numpy", "numba", "scipy", "networkx",
+           "rustworkx", "ortools", "pot")  # fmt: skip
 
 BRIEF = Effort(each_s=0.0, limit_s=60.0)
 
@@ -198,6 +203,20 @@ def test_tables_show_what_was_not_run() -> None:
     assert "not run beyond 500" in lines[0]
     assert "1,000" in lines[0]
     assert len({line.count("|") for line in table.splitlines() if line.startswith("|") and "growth" not in line}) <= 2
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_terminal_of_any_width_shows_every_word_that_it_shows(width: int) -> None:
+    slow = Answer("first come, by rating", Timing(0.345, 0.3, 5, 1.0), 28.0, True)
+    far = Answer("rustworkx", None, None, None, "not run beyond 1,000")
+    found = Found("toy", "a title that is far longer than eighty columns " * 2, "players", (
+        Row(100_000, Timing(1.234, 1.1, 5, 73.5), (slow, far), True),), (), ())  # fmt: skip
+    console = Console(width=width, record=True, file=StringIO(), highlight=False)
+    shown.show(Run(dict.fromkeys(MACHINE, "1") | {"threads": 2}, 1, (found,)), console)
+    told = console.export_text()
+    assert "\u2026" not in told
+    assert {"100,000", "1.23", "345", "28x", "yes"} <= set(told.split())
+    assert ("1.10" in told) == (width == 120)
 
 
 def test_a_busy_machine_is_told() -> None:

@@ -48,6 +48,10 @@ class Tab:
         """Wait until some words are there."""
         self.page.wait_for_function("words => document.body.innerText.includes(words)", arg=words, timeout=60_000)
 
+    def drawn(self) -> None:
+        """Wait until what was read is on the screen, pictures and lines too."""
+        self.page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
     def shoot(self, name: str) -> None:
         """Keep a picture of the whole page."""
         SHOTS.mkdir(exist_ok=True)
@@ -69,14 +73,14 @@ def chromium() -> Iterator[Any]:
 
 
 @contextmanager
-def tab(browser: Any, width: str = "wide", theme: str = "light") -> Iterator[Tab]:
-    """A page of its own, which has complained of nothing when it is closed."""
+def tab(browser: Any, width: str = "wide", theme: str = "light", expects: str | None = None) -> Iterator[Tab]:
+    """A page of its own, which has complained of nothing when it is closed; `expects`: but of this."""
     wide, tall = WIDTHS[width]
     context = browser.new_context(viewport={"width": wide, "height": tall}, color_scheme=theme)
     try:
         opened = Tab(context.new_page())
         yield opened
-        assert opened.complaints == []
+        assert [said for said in opened.complaints if expects is None or expects not in said] == []
     finally:
         context.close()
 
@@ -96,21 +100,43 @@ CONTRAST: Final = """
   const poor = [];
   for (const element of document.querySelectorAll("body *")) {
     const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
-    if (!own || element.closest("svg, noscript, .hidden, .skip") || !element.getClientRects().length) continue;
-    const [a, b] = [light(parts(getComputedStyle(element).color)), light(ground(element))];
+    if (!own || element.closest("noscript, .hidden, .skip") || !element.getClientRects().length) continue;
+    const style = getComputedStyle(element);
+    const ink = element.closest("svg") ? style.fill : style.color;
+    const [a, b] = [light(parts(ink)), light(ground(element))];
     const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
     if (contrast < 4.5) poor.push(`${element.tagName} ${element.textContent.slice(0, 30)}: ${contrast.toFixed(2)}`);
   }
   return poor;
 }
 """
-"""Texts whose contrast with what they stand on is below 4.5."""
+"""Texts, also those of charts, whose contrast with what they stand on is below 4.5."""
 
-NAMELESS: Final = """
-() => [...document.querySelectorAll("a[href], button, input, select, canvas, svg[role=img], [role=region]")]
-  .filter((element) => !element.closest("[hidden], noscript"))
-  .filter((element) => !(element.getAttribute("aria-label") || element.textContent.trim()
-    || (element.id && document.querySelector(`label[for="${element.id}"]`))))
-  .map((element) => element.outerHTML.slice(0, 120))
+LABELS: Final = """
+() => {
+  const found = [];
+  const all = (query) => [...document.querySelectorAll(query)]
+    .filter((element) => !element.closest("[hidden], noscript"));
+  const name = (element) => element.getAttribute("aria-label") || element.textContent.trim()
+    || (element.id && document.querySelector(`label[for="${element.id}"]`)?.textContent.trim());
+  const say = (what, elements) =>
+    elements.forEach((element) => found.push(`${what}: ${element.outerHTML.slice(0, 120)}`));
+  const used = "a[href], button, input, select, textarea, summary, canvas, svg[role=img], [role=region], [role=group]";
+  say("has no name", all(used)
+    .filter((element) => !name(element)));
+  say("a picture without a role", all("svg, canvas").filter((element) => !element.hasAttribute("role")
+    && element.getAttribute("aria-hidden") !== "true" && !element.closest("svg svg")));
+  say("scrolls, but not by keyboard", all("*").filter((element) => element.scrollWidth > element.clientWidth + 1
+    && ["auto", "scroll"].includes(getComputedStyle(element).overflowX) && element.tabIndex < 0));
+  say("a heading of a table is none", all("th").filter((element) => !element.scope));
+  say("is too small to hit", all("button, input, select, textarea").filter((element) =>
+    element.getClientRects().length && element.getBoundingClientRect().height < 24));
+  const ids = all("[id]").map((element) => element.id);
+  ids.filter((id, at) => ids.indexOf(id) !== at).forEach((id) => found.push(`twice the same id: ${id}`));
+  if (all("h1").length !== 1) found.push(`${all("h1").length} headings of the first rank`);
+  if (all("main").length !== 1 || !document.documentElement.lang || !document.title)
+    found.push("no main, language or title");
+  return found;
+}
 """
-"""Things to use or to look at that have no name for a screen reader."""
+"""Things to use or to look at that a screen reader, a keyboard or a finger can't make out."""

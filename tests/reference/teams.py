@@ -113,6 +113,20 @@ def legal(pool: TeamPool, rules: TeamRules, group: tuple[int, ...]) -> bool:
     )
 
 
+def could_sit(
+    pool: TeamPool, rules: TeamRules, match: list[int], ticket: int, later: list[int]
+) -> Iterator[tuple[int, ...]]:
+    """Sets of the tickets `later` of a match in whose place a ticket could sit."""
+    for count in range(1, len(later) + 1):
+        for leaving in combinations(later, count):
+            if sum(int(pool.size[one]) for one in leaving) != int(pool.size[ticket]):
+                continue
+            group = tuple(sorted({*match, ticket} - {*leaving}))
+            ways = divisions(pool, rules, group) if legal(pool, rules, group) else iter(())
+            if any(cost(pool, rules, teams) < math.inf for teams in ways):
+                yield leaving
+
+
 def all_matches(pool: TeamPool, rules: TeamRules) -> dict[tuple[int, ...], float]:
     """Every group of tickets that may be a match, and its least cost."""
     found = {}

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 
 from evenmatch.domain.queue import QueueSpec
-from evenmatch.service.routes_dashboard import files
+from evenmatch.service.routes_dashboard import PAGE, files
 from evenmatch.storage.memory import MemoryJournal
 
 from .inside import app_over, living
@@ -44,6 +44,14 @@ def test_every_module_imports_only_what_is_served() -> None:
         for other in re.findall(rb'from "([^"]+)"', content) if name.endswith(".js") else ():
             assert other.startswith(b"./"), name
             assert other[2:].decode() in kept, name
+
+
+def test_the_page_names_every_module_so_that_none_is_waited_for() -> None:
+    kept = files()
+    named = re.findall(
+        rb'<(?:link rel="modulepreload" href|script type="module" src)="/dashboard/(\w+\.js)">', kept[PAGE]
+    )
+    assert sorted(name.decode() for name in named) == [name for name in kept if name.endswith(".js")]
 
 
 def test_no_module_writes_markup_from_words() -> None:

@@ -67,6 +67,11 @@ rating = { model = "glicko2" }
 matcher = { name = "ladder" }
 wave = { every_s = 0.02 }
 rating = { placement = 0 }
+
+[queues.even-sides]
+matcher = { name = "even", sides = ["bw", "sc2"] }
+wave = { every_s = 0.02 }
+rating = { placement = 0 }
 """
 SPECS: tuple[QueueSpec, ...] = config.parse(QUEUES, "queues.toml")
 WON, LOST, DREW = ({"teams": [{"rank": a}, {"rank": b}]} for a, b in ((1, 2), (2, 1), (1, 1)))
@@ -382,6 +387,29 @@ def test_a_matcher_that_reads_doubt_gets_that_of_our_ratings(journal: Journal) -
             assert joined["rating"] == found[name]["after"]
             assert 0 < joined["profile"]["sigma"] < 500
             assert (joined["profile"]["sigma"] == 77.0) == bool(own)
+
+    run(journal, story)
+
+
+def test_with_sides_the_doubt_is_the_largest_among_those_that_may_be_played(journal: Journal) -> None:
+    async def story(table: Table) -> None:
+        for _ in range(3):
+            match = await table.match("even-sides", {"id": "ann", "ratings": {"bw": 1600.0}},
+                                      {"id": "ben", "ratings": {"sc2": 1590.0}})  # fmt: skip
+            await table.report(match, DREW)
+        other = {"id": "cleo", "ratings": {"bw": 1600.0}}
+        match = await table.match("even-sides", other, {"id": "ann", "ratings": {"sc2": 1600.0}})
+        await table.report(match, DREW)
+        doubts = []
+        for named in ({"bw": 1.0}, {"sc2": 1.0}, {"bw": 1.0, "sc2": 1.0}):
+            body = {"players": [{"id": "ann", "ratings": named}]}
+            joined = (await table.ask("POST", "/queues/even-sides/tickets", body, 201))["ticket"]
+            doubts.append(joined["players"][0]["profile"]["sigma"])
+            await table.ask("DELETE", f"/tickets/{joined['id']}", None, 204)
+        assert 0 < doubts[0] < doubts[1] == doubts[2]
+        own = {"players": [{"id": "ann", "ratings": {"bw": 1.0}, "profile": {"sigma": 77.0}}]}
+        joined = (await table.ask("POST", "/queues/even-sides/tickets", own, 201))["ticket"]["players"][0]
+        assert joined["profile"]["sigma"] == 77.0
 
     run(journal, story)
 

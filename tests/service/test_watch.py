@@ -2,9 +2,10 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import httpx
 import msgspec
@@ -13,7 +14,7 @@ import pytest
 
 from evenmatch.domain.queue import Format, MatcherSpec, QueueSpec, ReadyCheckSpec, WaveSpec
 from evenmatch.domain.snapshot import Snapshot
-from evenmatch.service import history, past_waves
+from evenmatch.service import history, past_states, past_waves, watching
 from evenmatch.service.app import App
 from evenmatch.service.picture import CELLS, picture_of
 from evenmatch.storage.memory import MemoryJournal
@@ -107,6 +108,16 @@ def test_without_a_queue_there_is_no_picture_and_an_unknown_one_is_refused() -> 
     assert json.loads(why)["reason"] == "unknown_queue"
 
 
+def test_who_comes_to_watch_does_not_wait_for_the_next_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watching, "EVERY_S", 3600.0)
+
+    async def look(_: httpx.AsyncClient, app: App) -> Any:
+        await stream(app, "", "", path="/v1/watch")
+        return await stream(app, "", "queue=skill", path="/v1/watch")
+
+    assert frame_of(ask(look)[1])["picture"]["queue"] == "skill"
+
+
 def test_nobody_watches_any_more_when_the_stream_was_left() -> None:
     async def look(_: httpx.AsyncClient, app: App) -> int:
         await stream(app, "", "", path="/v1/watch")
@@ -157,6 +168,43 @@ def test_the_ladder_is_pictured_by_side_with_windows() -> None:
     assert picture.band == [0, 1, 2]
     assert picture.rating == [1500.0, 1400.0, 1700.0]
     assert all(low < rating < high for low, rating, high in zip(picture.low, picture.rating, picture.high, strict=True))
+
+
+EVEN: Final = {"mean": "the mean of their windows", "older": "has waited longest", "both": "the narrowest"}
+
+
+@pytest.mark.parametrize("policy", EVEN)
+def test_even_is_pictured_with_windows_by_its_policy_and_with_who_goes_first(policy: str) -> None:
+    parameters = {"window": 50, "window_growth": 2, "window_free_s": 40, "outlier_s": 30, "window_policy": policy}
+    spec = QueueSpec("even", Format(2, 3), matcher=MatcherSpec("even", parameters))
+    snapshot = Snapshot.from_columns(
+        rating=[1500.0, 1600.0, 1400.0], waited_ms=[10_000, 35_000, 45_000], format=Format(2, 3)
+    )
+    picture = picture_of(spec, snapshot, 0, [], 0)
+    assert list(zip(picture.low, picture.high, strict=True)) == [(1430, 1570), (1480, 1720), (1200, 1800)]
+    assert [picture.bands[band] for band in picture.band] == ["waits", "goes first", "goes first"]
+    assert EVEN[policy] in picture.words
+
+
+def test_even_with_sides_is_pictured_by_side_and_a_party_that_fits_no_team_has_no_window() -> None:
+    nan = float("nan")
+    sided = QueueSpec("even", Format(2, 1), matcher=MatcherSpec("even", {"sides": ["bw", "sc2"]}))
+    sides = {"bw": [1500.0, nan, 1600.0, nan], "sc2": [nan, 1400.0, 1800.0, nan]}
+    picture = picture_of(sided, Snapshot.from_columns(ratings=sides, format=Format(2, 1)), 0, [], 0)
+    assert picture.bands == ["bw", "sc2", "either"]
+    assert picture.band == [0, 1, 2, -1]
+    assert picture.low[3] == picture.high[3] == picture.rating[3]
+    assert picture.low[0] < picture.rating[0] < picture.high[0]
+
+
+def test_windows_are_those_of_a_tickets_own_group() -> None:
+    spec = QueueSpec("even", Format(2, 1), matcher=MatcherSpec("even", {}))
+    group = np.repeat([0, 1], 40)
+    rating = np.concatenate([np.arange(40.0), 1000 * np.arange(40.0)])
+    snapshot = Snapshot.from_columns(rating=rating, format=Format(2, 1))
+    apart = msgspec.structs.replace(snapshot, group=group.astype(snapshot.group.dtype))
+    wide = [np.subtract(p.high, p.low).max() for p in (picture_of(spec, one, 0, [], 0) for one in (snapshot, apart))]
+    assert wide[1] < wide[0]
 
 
 # -- history -----------------------------------------------------------------------------------------------------------
@@ -260,11 +308,41 @@ def test_waves_from_before_a_start_are_read_from_the_journal(tmp_path: Path) -> 
 
 
 def test_a_wave_that_is_too_far_from_any_saved_state_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(past_waves, "REPLAY_MOST", 1)
+    monkeypatch.setattr(past_states, "REPLAY_MOST", 1)
     _, wave, _ = ask(waved)
     assert "would have to be read again" in wave["missing"]
     assert wave["proven"] is None
     assert len(wave["proposals"]) == 1
+
+
+def test_the_next_past_wave_is_reached_from_where_the_last_one_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(past_states, "STONE_EVERY", 3)
+    journal = MemoryJournal()
+    waves, _, _ = ask(waved, journal)
+    states = past_states.PastStates()
+    first = [past_waves.rebuilt(journal, "skill", past_waves.WaveRow(**row), states) for row in waves]
+    replayed = states.replayed
+    again = [past_waves.rebuilt(journal, "skill", past_waves.WaveRow(**row), states) for row in reversed(waves)]
+    assert states.replayed - replayed <= 3 * len(waves)
+    assert replayed >= waves[0]["sequence"] - 1 > 3 * len(waves)
+    assert again[::-1] == first
+    assert all(wave.proven and wave.same_plan for wave in again)
+
+
+def test_stepping_stones_are_few_and_the_longest_unused_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(past_states, "STONE_EVERY", 1)
+    monkeypatch.setattr(past_states, "STONES", 2)
+    journal = MemoryJournal()
+    ask(waved, journal)
+    states = past_states.PastStates()
+    late = journal.last - 1  # at the last a checkpoint was saved
+    for sequence in (late, 1, late):
+        state = states.at(journal, sequence)
+        assert not isinstance(state, str)
+        assert state.sequence == sequence
+    assert len(states._stones) <= 2
+    assert states.replayed == late + 1
+    assert states.at(journal, journal.last + 1) == f"the journal ends at {journal.last}, before this wave"
 
 
 # -- stories -----------------------------------------------------------------------------------------------------------
@@ -286,7 +364,7 @@ def test_a_story_is_told_in_plain_words() -> None:
     ann, ben, unknown = ask(look)
     words = [sentence["words"] for sentence in ann["sentences"]]
     assert words[0] == "It joined checked."
-    assert "with <b>ben: 600 s to accept" in words[1]
+    assert re.fullmatch(r"After [\d.e-]+ s and 0 waves, it was proposed p-\d+ with <b>ben: 600 s to accept\.", words[1])
     assert words[2] == "ann accepted, 1 to go."
     assert words[3].startswith("<b>ben declined; it waits again, with ")
     assert not ann["over"]

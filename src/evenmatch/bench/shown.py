@@ -15,34 +15,42 @@ __all__ = ["aims_told", "growth_told", "lines", "machine_told", "markdown", "noi
 WORDS: Final = ("opponent", "agrees")
 NOISY: Final = 2.0
 HEADS: Final = ("n", "evenmatch", "least", "peak MB", "opponent", "median", "ratio", "peak MB", "agrees")
+WIDE: Final = 110
+"""On a narrower terminal only `NARROW` columns are shown."""
+NARROW: Final = (0, 1, 4, 5, 6, 8)
 COLOURS: Final = {"met": "green", "not met": "yellow", "not measured": "dim"}
 
 
 def show(run: Run, console: Console) -> None:
     """Print a run: the machine, then a table for each contest with growth and aims below it."""
-    console.print(Text(machine_told(run)), soft_wrap=True)
+    console.print(Text(machine_told(run)))
+    narrow = console.width < WIDE
+    if narrow:
+        console.print(Text(f"least times and memory are shown from {WIDE} columns on", style="dim"))
     for contest in run.contests:
-        console.print(_contest(contest))
+        console.print(_contest(contest, narrow=narrow))
     if noise := noise_told(run):
         console.print(Text(noise, style="yellow"))
     if run.wrong:
         console.print(Text("results differ: see the rows marked above", style="bold red"))
 
 
-def _contest(contest: Found) -> Group:
+def _contest(contest: Found, *, narrow: bool) -> Group:
     title = Text.assemble((contest.name, "bold"), f"  {contest.what}")
-    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="", pad_edge=False)
-    for head in (contest.unit, *HEADS[1:]):
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    shown = NARROW if narrow else tuple(range(len(HEADS)))
+    for at in shown:
+        head = HEADS[at] if at else contest.unit
         words = head in WORDS
         table.add_column(head, justify="left" if words else "right", no_wrap=not words, min_width=12 if words else None)
     for row in contest.rows:
         for cells, wrong in lines(row):
-            table.add_row(*map(Text, cells), style="bold red" if wrong else "")
+            table.add_row(*(Text(cells[at]) for at in shown), style="bold red" if wrong else "")
     told = [Text(f"growth: {growth_told(contest)}")] if len(contest.rows) > 1 else []
     aims = [
         Text.assemble(f"aim: {aim.aim}: {aim.measured}, ", (aim.verdict, COLOURS[aim.verdict])) for aim in contest.aims
     ]
-    return Group(table, *told, *aims, Text())
+    return Group(title, table, *told, *aims, Text())
 
 
 def lines(row: Row) -> list[tuple[tuple[str, ...], bool]]:

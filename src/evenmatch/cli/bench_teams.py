@@ -1,10 +1,12 @@
 """evenmatch bench teams: plans of teams beside their bounds and a greedy rule."""
 
 import json
+from typing import Any
 
-from rich import box
-from rich.console import Console
+from rich.console import Console, Group
+from rich.padding import Padding
 from rich.table import Table
+from rich.text import Text
 
 from evenmatch.cli.bench import JsonFlag, progress
 
@@ -34,32 +36,26 @@ def teams(
     if json_output:
         print(json.dumps(found, indent=1))
         return
-    title = "one wave of even over waiting parties; greedy: the rule of first_come in order of rating"
-    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left")
-    table.add_column("case")
-    for column in (
-        "players",
-        "of the seats bound",
-        "greedy",
-        "cost a player",
-        "greedy",
-        "bound",
-        "ms",
-        "cpu ms",
-        "greedy",
-        "MB",
-    ):
-        table.add_column(column, justify="right")
+    console = Console(highlight=False)
+    console.print("one wave of even over waiting parties; greedy: the rule of first_come in order of rating\n")
     for case in found["cases"]:
-        theirs = case.get("greedy", {})
-        table.add_row(
-            case["name"],
-            f"{case['players']:,}",
-            *(_percent(each.get("share")) for each in (case, theirs)),
-            *(_number(each) for each in (case["cost"], theirs.get("cost"), case["cost_bound"])),
-            *(_number(each, 0) for each in (case["ms"], case["cpu_ms"], theirs.get("cpu_ms"), case["megabytes"])),
-        )
-    Console(highlight=False).print(table)
+        console.print(block(case))
+
+
+def block(case: dict[str, Any]) -> Group:
+    """A case for a terminal of 80 columns: its name on a line of its own, then even, greedy and bound."""
+    theirs = case.get("greedy", {})
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("")
+    for column in ("seats", "of the bound", "cost a player", "ms", "cpu ms", "MB"):
+        table.add_column(column, justify="right", no_wrap=True)
+    for name, each in (("even", case), ("greedy", theirs)):
+        if each:
+            measured = (each["ms"], each["cpu_ms"], each.get("megabytes"))
+            cells = (_number(each["seats"], 0), _percent(each["share"]), _number(each["cost"]))
+            table.add_row(name, *cells, *(_number(one, 1) for one in measured))
+    table.add_row("bound", _number(case["seats_bound"], 0), "", _number(case["cost_bound"]))
+    return Group(Text(f"{case['name']}: {case['players']:,} players", style="bold"), Padding(table, (0, 0, 1, 2)))
 
 
 def _percent(share: float | None) -> str:

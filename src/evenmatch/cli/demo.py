@@ -81,17 +81,23 @@ def _until_ready(server: "subprocess.Popen[bytes]", url: str) -> None:
 
 
 async def _crowd(server: "subprocess.Popen[bytes]", url: str, seed: int, pace: float, seconds: float | None) -> None:
-    """Play until the time is over or the server is."""
+    """Play until the time is over, somebody ends us, or the server ends."""
+    ended = asyncio.Event()
+    for one in (signal.SIGTERM, signal.SIGINT):
+        # An exception out of nowhere would leave tasks half done; this way everybody goes home first.
+        asyncio.get_running_loop().add_signal_handler(one, ended.set)
     async with Client(url) as client:
         playing = asyncio.create_task(Crowd(client, seed, pace).play())
-        began = time.monotonic()
+        until = None if seconds is None else time.monotonic() + seconds
         try:
-            while (
-                server.poll() is None and not playing.done() and (seconds is None or time.monotonic() < began + seconds)
-            ):
+            while server.poll() is None and not playing.done() and not ended.is_set():
+                if until is not None and time.monotonic() >= until:
+                    break
                 await asyncio.sleep(0.2)
         finally:
             playing.cancel()
             await asyncio.gather(playing, return_exceptions=True)
+    if ended.is_set():
+        raise KeyboardInterrupt
     if server.poll() is not None:
         raise NoStart("the server ended; what it said stands above")

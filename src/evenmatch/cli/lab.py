@@ -22,7 +22,7 @@ from evenmatch.lab.comparing import Stopped
 from evenmatch.lab.comparing import compare as run_comparison
 from evenmatch.lab.comparison import COLUMNS, SERVED_LEAST, WAIT, Comparison, Row
 from evenmatch.lab.population import notes
-from evenmatch.lab.verdict import sentences
+from evenmatch.lab.verdict import dealt, sentences
 from evenmatch.pages.page import require_writable
 
 RESULTS = Path("evenmatch-lab")
@@ -179,7 +179,7 @@ def _show(found: Comparison) -> None:
         share, reasons = row.turned_away
         if reasons:
             console.print(Text(f"{row.name} turned {share:.1%} away at the door: {', '.join(reasons)}", style="yellow"))
-    for note in notes(found.population):
+    for note in (*dealt(found), *notes(found.population)):
         console.print(Text(note))
     for one in found.not_played:
         console.print(Text(f"{one.name} is not applicable: {one.why}", style="yellow"))

@@ -1,13 +1,15 @@
-// Small charts in SVG: lines over time, sparklines, bars. Drawn anew whenever numbers come; the browser scales them.
+// Small charts in SVG: lines over time, sparklines, bars. Lines are drawn in the pixels they have, so that words keep
+// their size; what they say under the pointer, or at last, stands in words above them.
 
-import { el, svg } from "./dom.js";
-import { shortClock } from "./format.js";
+import { el, fill, svg } from "./dom.js";
+import { clock, shortClock } from "./format.js";
 
-const WIDE = 400;
-const TALL = 165;
-const LEFT = 58;
+const TALL = 200;
+const LEFT = 62;
+const RIGHT = 10;
 const BOTTOM = 24;
 const TOP = 10;
+const SHORT_MS = 15 * 60_000;
 
 /** Round numbers, three or four of them, from `least` or a little below up to at least `most`. */
 export function steps(most, least = 0) {
@@ -31,49 +33,78 @@ function path(points, x, y) {
   return drawn;
 }
 
-/** Lines over time: `times` in ms, `lines` = [{name, values, colour}], values null where there are none. */
-export function lineChart(title, times, lines, format, { most = null, fromZero = true } = {}) {
-  const all = lines.flatMap((line) => line.values.filter((value) => value !== null));
-  const marks = steps(most ?? Math.max(...all, fromZero ? 0 : -Infinity), fromZero ? 0 : Math.min(...all));
-  const [bottom, top] = [marks[0], marks[marks.length - 1]];
-  const x = (i) => LEFT + (WIDE - LEFT - 8) * (times.length > 1 ? i / (times.length - 1) : 0.5);
-  const y = (value) => TALL - BOTTOM - (TALL - BOTTOM - TOP) * ((value - bottom) / (top - bottom));
-  const known = lines.some((line) => line.values.some((value) => value !== null));
-  const label = lines.map((line) => {
-    const last = line.values.filter((value) => value !== null).pop();
-    return `${line.name}: ${last === undefined ? "nothing yet" : `${format(last)} at last`}`;
-  }).join("; ");
-  const drawing = svg("svg", { viewBox: `0 0 ${WIDE} ${TALL}`, role: "img", "aria-label": `${title}. ${label}` });
+function axes(drawing, wide, times, marks, format, x, y) {
   for (const mark of marks) {
-    drawing.append(svg("line", { x1: LEFT, x2: WIDE - 8, y1: y(mark), y2: y(mark), stroke: "var(--grid)" }));
+    drawing.append(svg("line", { x1: LEFT, x2: wide - RIGHT, y1: y(mark), y2: y(mark), stroke: "var(--grid)" }));
     drawing.append(svg("text", { x: LEFT - 6, y: y(mark) + 4, "text-anchor": "end", "font-size": 12, fill: "var(--soft)" }, format(mark)));
   }
-  const shown = times.length > 1 ? [0, 0.5, 1] : [0];
-  for (const share of shown) {
+  const word = times[times.length - 1] - times[0] < SHORT_MS ? clock : shortClock;
+  for (const share of times.length > 1 ? [0, 0.5, 1] : [0]) {
     const i = Math.round(share * (times.length - 1));
     if (times[i] === undefined) continue;
     const anchor = share === 0 ? "start" : share === 1 ? "end" : "middle";
-    drawing.append(svg("text", { x: x(i), y: TALL - 5, "text-anchor": anchor, "font-size": 12, fill: "var(--soft)" }, shortClock(times[i])));
+    drawing.append(svg("text", { x: x(i), y: TALL - 5, "text-anchor": anchor, "font-size": 12, fill: "var(--soft)" }, word(times[i])));
   }
-  for (const line of lines) {
-    drawing.append(svg("path", { d: path(line.values, x, y), fill: "none", stroke: `var(--${line.colour})`, "stroke-width": 2, "stroke-linejoin": "round", "stroke-linecap": "round" }));
-    line.values.forEach((value, i) => {
-      const alone = value !== null && (line.values[i - 1] ?? null) === null && (line.values[i + 1] ?? null) === null;
-      if (alone) drawing.append(svg("circle", { cx: x(i), cy: y(value), r: 2.5, fill: `var(--${line.colour})` }));
-    });
-  }
-  return el("figure", { class: "card chart" }, el("h2", {}, title),
-    known ? drawing : el("p", { class: "empty" }, "Nothing yet in this time."),
-    known && lines.length > 1 ? legend(lines) : null);
+}
+
+function drawLine(drawing, line, x, y) {
+  drawing.append(svg("path", { d: path(line.values, x, y), fill: "none", stroke: `var(--${line.colour})`, "stroke-width": 2, "stroke-linejoin": "round", "stroke-linecap": "round" }));
+  line.values.forEach((value, i) => {
+    const alone = value !== null && (line.values[i - 1] ?? null) === null && (line.values[i + 1] ?? null) === null;
+    if (alone) drawing.append(svg("circle", { cx: x(i), cy: y(value), r: 2.5, fill: `var(--${line.colour})` }));
+  });
+}
+
+/** Lines over time: `times` in ms, `lines` = [{name, values, colour}], values null where there are none. */
+export function lineChart(title, times, lines, format, { most = null, fromZero = true } = {}) {
+  const all = lines.flatMap((line) => line.values.filter((value) => value !== null));
+  if (!all.length) return el("figure", { class: "card chart" }, el("h2", {}, title), el("p", { class: "empty" }, "Nothing yet in this time."));
+  const marks = steps(most ?? Math.max(...all, fromZero ? 0 : -Infinity), fromZero ? 0 : Math.min(...all));
+  const said = (i) => lines.map((line) => {
+    const value = i === null ? line.values.findLast((each) => each !== null) : line.values[i];
+    return { colour: line.colour, name: `${line.name} ${value === null || value === undefined ? "–" : format(value)}` };
+  });
+  const drawing = svg("svg", { height: TALL, role: "img", "aria-label": `${title}. Latest: ${said(null).map((one) => one.name).join("; ")}` });
+  const reading = el("p", { class: "legend" });
+  let wide = 0;
+  const x = (i) => LEFT + (wide - LEFT - RIGHT) * (times.length > 1 ? i / (times.length - 1) : 0.5);
+  const y = (value) => TALL - BOTTOM - (TALL - BOTTOM - TOP) * ((value - marks[0]) / (marks[marks.length - 1] - marks[0]));
+  const pointer = svg("line", { y1: TOP, y2: TALL - BOTTOM, stroke: "var(--soft)", "stroke-dasharray": "3 3", visibility: "hidden" });
+  const read = (i) => {
+    fill(reading, legendOf(said(i)), el("span", {}, i === null ? "latest" : `at ${clock(times[i])}`));
+    pointer.setAttribute("visibility", i === null ? "hidden" : "visible");
+    if (i !== null) { pointer.setAttribute("x1", x(i)); pointer.setAttribute("x2", x(i)); }
+  };
+  const draw = () => {
+    wide = drawing.clientWidth;
+    if (!wide) return;
+    drawing.replaceChildren();
+    drawing.setAttribute("viewBox", `0 0 ${wide} ${TALL}`);
+    axes(drawing, wide, times, marks, format, x, y);
+    for (const line of lines) drawLine(drawing, line, x, y);
+    drawing.append(pointer);
+  };
+  drawing.addEventListener("pointermove", (event) => {
+    const share = (event.clientX - drawing.getBoundingClientRect().left - LEFT) / Math.max(1, wide - LEFT - RIGHT);
+    read(Math.max(0, Math.min(times.length - 1, Math.round(share * (times.length - 1)))));
+  });
+  drawing.addEventListener("pointerleave", () => read(null));
+  read(null);
+  new ResizeObserver(draw).observe(drawing);
+  return el("figure", { class: "card chart" }, el("h2", {}, title), reading, drawing);
+}
+
+function legendOf(entries) {
+  return entries.map((entry) => {
+    const mark = el("i");
+    mark.style.background = `var(--${entry.colour})`;
+    return el("span", {}, mark, entry.name);
+  });
 }
 
 /** What colours mean: [{name, colour}]. */
 export function legend(entries) {
-  return el("p", { class: "legend" }, entries.map((entry) => {
-    const mark = el("i");
-    mark.style.background = `var(--${entry.colour})`;
-    return el("span", {}, mark, entry.name);
-  }));
+  return el("p", { class: "legend" }, legendOf(entries));
 }
 
 /** A line without axes: the last minutes of one number. */
@@ -82,7 +113,7 @@ export function sparkline(values, label) {
   const x = (i) => 2 + 296 * (values.length > 1 ? i / (values.length - 1) : 1);
   const y = (value) => 44 - 40 * (value / most);
   const line = path(values, x, y);
-  const drawing = svg("svg", { viewBox: "0 0 300 48", height: 48, preserveAspectRatio: "none", role: "img", "aria-label": label });
+  const drawing = svg("svg", { viewBox: "0 0 300 48", height: 56, preserveAspectRatio: "none", role: "img", "aria-label": label });
   if (values.length > 1) {
     drawing.append(svg("path", { d: `${line}L${x(values.length - 1)} 46L${x(0)} 46Z`, fill: "var(--accent-ground)" }));
     drawing.append(svg("path", { d: line, fill: "none", stroke: "var(--series-1)", "stroke-width": 2, "vector-effect": "non-scaling-stroke" }));
@@ -91,9 +122,9 @@ export function sparkline(values, label) {
 }
 
 /** A bar for a share of 1, to stand in a table. */
-export function meter(share, colour = "series-1") {
+export function meter(share, colour = "series-1", kind = "") {
   const wide = Math.max(0, Math.min(1, share)) * 100;
-  return svg("svg", { class: "meter", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
-    svg("rect", { width: 100, height: 10, rx: 3, fill: "var(--grid)" }),
-    svg("rect", { width: wide, height: 10, rx: 3, fill: `var(--${colour})` }));
+  return svg("svg", { class: `meter ${kind}`, viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" },
+    svg("rect", { width: 100, height: 10, fill: "var(--grid)" }),
+    svg("rect", { width: wide, height: 10, fill: `var(--${colour})` }));
 }

@@ -38,8 +38,10 @@ export function fill(parent, ...children) {
 /** A link within the page; every part is escaped for the address. */
 export function link(parts, text, attributes = {}) {
   const shown = text ?? parts[parts.length - 1];
-  const kind = /^[tmp]-\d+$/.test(shown) ? "id" : null;
-  return el("a", { class: kind, ...attributes, href: "#/" + parts.map(encodeURIComponent).join("/") }, shown);
+  const href = "#/" + parts.map(encodeURIComponent).join("/");
+  const id = /^([tmp]-)(0*)(\d+)$/.exec(shown);
+  if (!id) return el("a", { ...attributes, href }, shown);
+  return el("a", { class: "id", title: shown, ...attributes, href }, id[1], el("span", { class: "zeros" }, id[2]), id[3]);  // a phone hides the zeros
 }
 
 /** Numbers with their names: [[name, value, class?], ...]. */

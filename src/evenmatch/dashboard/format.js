@@ -52,5 +52,5 @@ export function shortClock(ms) {
 
 /** Day and time of a moment. */
 export function moment(ms) {
-  return ms ? new Date(ms).toLocaleString("en-GB") : none;
+  return ms ? new Date(ms).toLocaleString("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", second: "2-digit" }) : none;
 }

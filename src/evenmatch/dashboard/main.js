@@ -30,7 +30,8 @@ function viewOf(parts) {
   if (kind === "ticket" && name) return ticket(name);
   if (kind === "player" && name) return player(name);
   if (kind === "match" && name) return match(name);
-  return { title: "Nothing here", node: el("p", { class: "empty" }, "There is no such view. ", el("a", { href: "#/" }, "To the overview")) };
+  return { title: "Nothing here", node: el("div", { class: "cards one" }, el("h1", {}, "Nothing here"),
+    el("p", { class: "empty" }, "There is no such view. ", el("a", { href: "#/" }, "To the overview"))) };
 }
 
 function parts() {
@@ -100,7 +101,7 @@ const stream = new Stream((frame) => {
 document.getElementById("find").addEventListener("submit", (event) => {
   event.preventDefault();
   const field = document.getElementById("find-id");
-  const id = field.value.trim();
+  const id = field.value.trim().replace(/^([tmp])-(\d+)$/, (_, kind, digits) => `${kind}-${digits.padStart(12, "0")}`);
   if (!id) return;
   const kind = /^t-\d+$/.test(id) ? "ticket" : /^[mp]-\d+$/.test(id) ? "match" : "player";
   location.hash = `#/${kind}/${encodeURIComponent(id.replace(/^p-(\d+)$/, "m-$1"))}`;

@@ -5,7 +5,8 @@ import { meter } from "./chart.js";
 import { box, el, link, numbers, table } from "./dom.js";
 import { moment, number, percent, points } from "./format.js";
 import { loaded } from "./loading.js";
-import { plain } from "./trace.js";
+import { shown } from "./trace.js";
+import { named } from "./words.js";
 
 const KINDS = { running: "good", starting: "warn", over: "", cancelled: "bad" };
 
@@ -20,7 +21,7 @@ function ratingsOf(team) {
 function change(player) {
   if (!player || player.before === null || player.before === undefined) return "–";
   const more = player.after - player.before;
-  return `${points(player.before)} → ${points(player.after)} (${more >= 0 ? "+" : "−"}${points(Math.abs(more))})`;
+  return `${more >= 0 ? "+" : "−"}${number(Math.abs(more))} → ${points(player.after)}`;
 }
 
 function teamBox(team, place, odds, result) {
@@ -30,8 +31,8 @@ function teamBox(team, place, odds, result) {
     return [link(["player", player.id], player.id), link(["ticket", one.id], one.id), points(player.rating), change(after)];
   }));
   return box(`${team.name ?? `Team ${place + 1}`}${won}`,
-    numbers([["mean rating", points(mean(ratingsOf(team)))], ["to win", percent(odds)]]),
-    odds === null || odds === undefined ? null : meter(odds, "series-3"),
+    numbers([["mean rating", points(mean(ratingsOf(team)))], ["chance to win", percent(odds)]]),
+    odds === null || odds === undefined ? null : meter(odds, "series-3", "wide"),
     table(`Players of team ${place + 1}`, ["player", "ticket", "~rating", "~by the result"], rows),
     team.left?.length ? el("p", { class: "empty" }, `Left: ${team.left.join(", ")}`) : null);
 }
@@ -42,7 +43,7 @@ function venueBox(details) {
   const where = Object.entries(venue ? said : others);
   const rest = venue ? Object.entries(others) : [];
   return box("Where, and what the matcher says", where.length || rest.length
-    ? table("Details", ["what", "value"], [...where, ...rest].map(([name, value]) => [name.replaceAll("_", " "), plain(value)]))
+    ? table("Details", ["what", "value"], [...where, ...rest].map(([name, value]) => [named(name), shown(value, name)]))
     : el("p", { class: "empty" }, "The queue chooses no venue, and the matcher says nothing more of it."));
 }
 
@@ -58,8 +59,8 @@ export function match(id) {
     return { again: found.standing !== "over" || !result, content: [
       el("div", { class: "head" }, el("h1", {}, id), el("span", { class: `tag ${KINDS[found.standing] ?? ""}` }, found.standing),
         result?.void ? el("span", { class: "tag bad" }, "result annulled") : null,
-        link(["queue", found.queue], `Queue ${found.queue}`), link(["queue", found.queue, "wave", String(found.wave)], `Wave ${found.wave}`)),
-      numbers([["made", moment(found.made_ms)], ["even", percent(found.quality)], ["gap between teams", points(gap)], ["cost", number(found.cost, 2)],
+        el("span", { class: "choices" }, link(["queue", found.queue], `Queue ${found.queue}`), link(["queue", found.queue, "wave", String(found.wave)], `Wave ${found.wave}`))),
+      numbers([["made", moment(found.made_ms)], ["predicted evenness", percent(found.quality)], ["gap between teams", points(gap)], ["cost", number(found.cost, 2)],
         ["result", result ? `${moment(result.at_ms)}${result.corrections ? `, corrected ${result.corrections} times` : ""}` : "none yet"]]),
       el("div", { class: "teams" }, found.teams.map((team, place) => teamBox(team, place, odds?.[place] ?? null, result?.teams[place] ?? null))),
       venueBox(found.details ?? {}),

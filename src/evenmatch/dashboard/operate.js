@@ -3,8 +3,7 @@
 
 import { ask, key, path, send } from "./api.js";
 import { box, el, fill, link, table } from "./dom.js";
-import { moment, number } from "./format.js";
-import { plain } from "./trace.js";
+import { many, moment, number } from "./format.js";
 
 const PAGE = 1000;
 const SHOWN = 20;
@@ -17,11 +16,17 @@ function keyBox(queue, again) {
       el("label", { for: "operator-key" }, "API key"), field, el("button", { type: "submit" }, "Use it in this tab")));
 }
 
+/** A value of a rule as it is written. */
+function written(value) {
+  return value === null || value === undefined ? "–" : typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
 function diff(change) {
   if (!change.changes.length) return el("p", { class: "empty" }, "These are the rules in force: nothing would change.");
   return [
-    table("What changes", ["rule", "before", "after"], change.changes.map((one) => [one.key, plain(one.before), plain(one.after)])),
-    el("p", {}, `${number(change.cancelled)} waiting tickets could not have joined under these rules, and would be cancelled.`)];
+    table("What changes", ["rule", "before", "after"], change.changes.map((one) => [one.key, written(one.before), written(one.after)])),
+    el("p", {}, change.cancelled ? `${many(change.cancelled, "waiting ticket")} could not have joined under these rules, and would be cancelled.`
+      : "Nobody who waits would be cancelled by it.")];
 }
 
 /** The newest entries of the audit, which is told oldest first. */
@@ -67,7 +72,7 @@ export function operate(queue) {
         fill(shown, diff(change));
         apply.disabled = !change.changes.length;
       } catch (error) {
-        fill(shown, el("p", { class: "tag bad" }, error.message));
+        fill(shown, el("p", { class: "refused", role: "alert" }, error instanceof SyntaxError ? `This is no JSON: ${error.message}` : error.message));
       }
     } }, "Check");
     return box(`Rules, version ${versions.version}`, el("label", { for: "rules" }, "As in queues.toml, as JSON; what is left out gets its default"), field,
@@ -75,7 +80,7 @@ export function operate(queue) {
   };
 
   const versionsBox = (versions) => box("Versions", table("Versions", ["~version", "when", "by", "what changed", ""], [...versions.versions].reverse().map((one) => [
-    number(one.version), moment(one.at_ms), one.source, one.changes.map((each) => `${each.key}: ${plain(each.before)} → ${plain(each.after)}`).join("; ") || "–",
+    number(one.version), moment(one.at_ms), one.source, one.changes.map((each) => `${each.key}: ${written(each.before)} → ${written(each.after)}`).join("; ") || "–",
     one.version === versions.version ? "in force" : el("button", { type: "button", onclick: () =>
       act(`Roll ${queue} back to version ${one.version}?`, () => send("POST", path("queues", queue, "rollback"), { version: one.version })) }, "Roll back")])));
 

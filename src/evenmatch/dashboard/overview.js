@@ -8,7 +8,7 @@ import { many, number, percent, rate, seconds } from "./format.js";
 const KEPT = 120;
 
 function card(numbersOf, depths) {
-  const minutes = numbersOf.over_s >= 240 ? "last 5 min" : `last ${seconds(numbersOf.over_s)}`;
+  const minutes = numbersOf.over_s >= 240 ? "last 5 min" : `last ${seconds(Math.round(numbersOf.over_s))}`;
   const mode = numbersOf.mode === "open" ? null : el("span", { class: "tag warn" }, numbersOf.mode);
   return el("a", { class: "card", href: `#/queue/${encodeURIComponent(numbersOf.queue)}` },
     el("div", { class: "title" }, el("h2", {}, numbersOf.queue),
@@ -22,11 +22,11 @@ function card(numbersOf, depths) {
       ["matches", rate(numbersOf.matches_a_minute)],
       ["wait, half within", seconds(numbersOf.wait_p50_s)],
       ["wait, 9 in 10 within", seconds(numbersOf.wait_p90_s)],
-      ["even", percent(numbersOf.quality)],
+      ["matches are even", percent(numbersOf.quality)],
       ["ready checks kept", percent(numbersOf.ready_kept), numbersOf.ready_kept !== null && numbersOf.ready_kept < 0.5 ? "warn" : null],
       ["last wave took", seconds(numbersOf.wave_s)],
-      ["rates of the", minutes],
-    ]));
+    ]),
+    el("p", { class: "foot" }, `The line: who waited in the last ${seconds(depths.length)}. The numbers: the ${minutes}.`));
 }
 
 /** The view. */
@@ -37,14 +37,25 @@ export function overview() {
   const asked = new Set();
   const closing = new AbortController();
   let drawn = null;
+  let last = null;
+
+  const draw = () => {
+    const focused = document.activeElement?.getAttribute?.("href");
+    const inside = cards.contains(document.activeElement);
+    if (last.queues.length) fill(cards, last.queues.map((one) => card(one, depths.get(one.queue))));
+    else fill(cards, el("p", { class: "empty" }, "No queue is open. Name some in queues.toml, and start with ", el("code", {}, "evenmatch serve --config queues.toml"), "."));
+    if (inside) [...cards.children].find((each) => each.getAttribute("href") === focused)?.focus();
+  };
 
   const before = async (queue) => {
     if (asked.has(queue)) return;
     asked.add(queue);
     try {
       const { history } = await ask(`${path("queues", queue, "history")}?minutes=2`, closing.signal);
-      const past = history.points.flatMap((point) => Array(history.step_s).fill(point.depth));
+      const known = Math.max(1, Math.ceil((drawn - history.since_ms) / 1000));
+      const past = history.points.flatMap((point) => Array(history.step_s).fill(point.depth)).slice(-known);
       depths.set(queue, [...past, ...(depths.get(queue) ?? [])].slice(-KEPT));
+      draw();
     } catch { /* the sparkline begins now */ }
   };
 
@@ -59,11 +70,8 @@ export function overview() {
         before(one.queue);
         depths.set(one.queue, [...(depths.get(one.queue) ?? []), one.waiting].slice(-KEPT));
       }
-      const focused = document.activeElement?.getAttribute?.("href");
-      const inside = cards.contains(document.activeElement);
-      if (frame.queues.length) fill(cards, frame.queues.map((one) => card(one, depths.get(one.queue))));
-      else fill(cards, el("p", { class: "empty" }, "No queue is open. Name some in queues.toml, and start with ", el("code", {}, "evenmatch serve --config queues.toml"), "."));
-      if (inside) [...cards.children].find((each) => each.getAttribute("href") === focused)?.focus();
+      last = frame;
+      draw();
     },
   };
 }

@@ -19,13 +19,13 @@ export function storyList(story) {
 function near(what, found) {
   if (!found) return null;
   const when = found.acceptable ? "could meet now" : found.reach_s === null ? "waiting alone does not help" : `in ${seconds(found.reach_s)}`;
-  return [what, `${number(found.distance, found.distance % 1 ? 1 : 0)} ${found.unit}, ${when}`];
+  return el("p", {}, `${what}: ${number(found.distance, found.distance % 1 ? 1 : 0)} ${found.unit} away, ${when}.`);
 }
 
 function whyBox(why) {
   const most = Math.max(1, why.waiting ?? 0);
-  const rows = [near("nearest", why.nearest), near("soonest", why.soonest)].filter(Boolean);
-  return box("Why it waits", el("p", {}, why.words), rows.length ? numbers(rows) : null,
+  const rows = [near("The nearest", why.nearest), near("The soonest to be met", why.soonest)].filter(Boolean);
+  return box("Why it waits", el("p", {}, why.words), rows,
     why.rules.length ? table("Rules", ["rule", "what it says", "~keeps away", ""], why.rules.map((rule) =>
       [rule.name.replaceAll("_", " "), rule.words, `${number(rule.excluded)} of ${number(why.waiting)}`, meter(rule.excluded / most)])) : null);
 }
@@ -46,8 +46,8 @@ export function ticket(id) {
       el("div", { class: "head" }, el("h1", {}, id), el("span", { class: `tag ${KINDS[found.status] ?? ""}` }, found.status),
         found.suspended ? el("span", { class: "tag warn" }, "suspended") : null, link(["queue", found.queue], `Queue ${found.queue}`)),
       numbers([["joined", moment(found.joined_ms)], [live ? "has waited" : "waited", seconds(found.waited_ms / 1000)], ["waves missed", number(found.misses)],
-        ["match", found.match ? link(["match", found.match.id], found.match.id) : "none yet"]]),
-      el("div", { class: "charts" }, box("Its story", storyList(story)), why ? whyBox(why.why) : null, box("Players", players(found.players),
+        ["match", found.match ? link(["match", found.match.id], found.match.id) : live ? "none yet" : "none"]]),
+      el("div", { class: "pair" }, el("div", { class: "stack" }, box("Its story", storyList(story)), why ? whyBox(why.why) : null), box("Players", players(found.players),
         attributes.length ? table("Attributes", ["attribute", "value"], attributes.map(([name, value]) => [name, String(value)])) : null)),
     ] };
   });

@@ -6,7 +6,8 @@ import { box, el, link, numbers, table } from "./dom.js";
 import { clock, moment, number, percent, points, seconds } from "./format.js";
 import { loaded } from "./loading.js";
 import { bandColour, Crowd } from "./picture.js";
-import { plain, traceTables } from "./trace.js";
+import { said, shown, stepBlock, traceBox } from "./trace.js";
+import { named } from "./words.js";
 
 const PAGE = 50;
 
@@ -39,14 +40,14 @@ function proposals(list, total) {
   return [cut, table("Proposals", ["proposal", "teams", "~cost", "~even", "what the matcher says"], list.map((one) => [
     link(["match", one.id.replace(/^p-/, "m-")], one.id),
     one.teams.map((team, i) => [i ? " against " : "", team.map((ticket, n) => [n ? ", " : "", link(["ticket", ticket], ticket)])]),
-    number(one.cost, 2), percent(one.quality), plain(one.details)]))];
+    number(one.cost, 2), percent(one.quality), said(one.details)]))];
 }
 
 function left(wave) {
   if (!wave.reasons.length) return el("p", { class: "empty" }, wave.proven ? "Nobody was left waiting." : "Not known.");
   return [
     table("Reasons", ["reason", "~tickets", "in words"], wave.reasons.map((one) => [one.reason.replaceAll("_", " "), number(one.count), one.words])),
-    el("h2", {}, "Tickets"),
+    el("h3", {}, "Tickets"),
     table("Unmatched tickets", ["ticket", "reason", "~rating", "~waited", "~misses"], wave.unmatched.map((one) =>
       [link(["ticket", one.ticket], one.ticket), one.reason.replaceAll("_", " "), points(one.rating), seconds(one.waited_s), number(one.misses)]))];
 }
@@ -55,6 +56,16 @@ function proof(wave) {
   if (wave.proven === null) return el("span", { class: "tag warn" }, "snapshot not kept");
   if (!wave.proven) return el("span", { class: "tag bad" }, "snapshot differs from the record");
   return el("span", { class: "tag good" }, wave.same_plan ? "proven: same snapshot, same plan" : "proven: same snapshot");
+}
+
+/** What the matcher says of the plan as a whole: its sentence, and its total, bound and gap. */
+function plan(details, trace) {
+  if (trace.some((step) => step.stage)) return null;  // the stages tell it
+  const told = (details.groups ?? [details]).filter((one) => Object.values(one).some((value) => value !== null));
+  if (!told.length) return null;
+  const drawn = box("The plan as a whole", told.map((one) => stepBlock({ ...one, step: one.group === undefined ? "" : "plan" })));
+  drawn.classList.add("plan");
+  return drawn;
 }
 
 /** One wave. */
@@ -75,23 +86,23 @@ export function wave(queue, wanted) {
       queueMicrotask(() => crowd?.show({ ...found.snapshot, groups: seatsOf(found) }));
     }
     const bands = (found.snapshot?.bands ?? []).map((name, i) => ({ name, colour: bandColour(i) }));
-    const details = Object.entries(found.details);
+    const parameters = [...Object.entries(found.parameters).map(([name, value]) => [named(name), shown(value, name)]), ["seed of the wave", found.seed || "–"]];
     return { content: [
       el("div", { class: "head" }, el("h1", {}, `Wave ${number(row.number)} of ${queue}`), proof(found),
         el("div", { class: "choices" }, around[0] ? link(["queue", queue, "wave", String(around[0].number)], "← Earlier") : null,
           next ? link(["queue", queue, "wave", String(next.number)], "Later →") : null, link(["queue", queue, "waves"], "All waves"))),
       numbers([["began", clock(row.started_ms)], ["took", seconds((row.finished_ms - row.started_ms) / 1000)], ["tickets it saw", number(row.waiting)],
-        ["proposals", number(row.proposals)], ["tickets seated", number(row.seated)], ["proposals dropped", number(row.dropped)], ["even", percent(row.quality)],
-        ["matcher", found.matcher ?? "–"], ["seed", found.seed || "–"]]),
+        ["proposals", number(row.proposals)], ["tickets seated", number(row.seated)], ["proposals dropped", number(row.dropped)], ["matches are even", percent(row.quality)],
+        ["matcher", found.matcher ?? "–"]]),
       found.missing ? el("p", { class: "empty" }, `Not all is told: ${found.missing}.`) : null,
       found.snapshot ? el("section", { class: "card picture" }, el("h2", {}, "The snapshot"), canvas,
-        legend([...(bands.length ? bands : [{ name: "a ticket", colour: "series-1" }]), { name: "proposed", colour: "good" }])) : null,
-      found.trace.length ? box("The trace", found.steps > found.trace.length ? el("p", { class: "empty" }, `The first ${found.trace.length} of ${number(found.steps)} steps.`) : null, traceTables(found.trace)) : null,
+        legend([...(bands.length ? bands : [{ name: "a ticket", colour: "series-1" }]), { name: found.proposals.some((one) => one.teams.length > 1) ? "proposed, rings = the other team" : "proposed", colour: "made" }]),
+        el("p", { class: "empty" }, `Up is a longer wait. ${found.snapshot.words}`)) : null,
+      plan(found.details, found.trace),
       el("div", { class: "pair" },
-        box("Proposals", proposals(found.proposals, row.proposals)),
-        box("Left waiting", left(found)),
-        details.length ? box("The plan as a whole", table("The plan", ["what", "value"], details.map(([name, value]) => [name.replaceAll("_", " "), plain(value)]))) : null,
-        Object.keys(found.parameters).length ? box("Parameters", table("Parameters", ["parameter", "value"], Object.entries(found.parameters).map(([name, value]) => [name, plain(value)]))) : null),
+        el("div", { class: "stack" }, box("Proposals", proposals(found.proposals, row.proposals)), box("Parameters", table("Parameters", ["what", "value"], parameters))),
+        box("Left waiting", left(found))),
+      found.trace.length ? traceBox(found.trace, found.steps) : null,
     ] };
   });
   const close = view.close;
@@ -102,8 +113,8 @@ export function wave(queue, wanted) {
 function seatsOf(found) {
   const at = new Map(found.snapshot.ticket.map((ticket, i) => [ticket, i]));
   return found.proposals.map((one) => ({
-    seats: one.teams.flat().filter((ticket) => at.has(ticket)).map((ticket) => ({
-      rating: found.snapshot.rating[at.get(ticket)], waited_s: found.snapshot.waited_s[at.get(ticket)],
-      ping_ms: found.snapshot.ping_ms[at.get(ticket)] ?? null })),
+    seats: one.teams.flatMap((tickets, team) => tickets.filter((ticket) => at.has(ticket)).map((ticket) => ({
+      team, rating: found.snapshot.rating[at.get(ticket)], waited_s: found.snapshot.waited_s[at.get(ticket)],
+      ping_ms: found.snapshot.ping_ms[at.get(ticket)] ?? null }))),
   })).filter((group) => group.seats.length);
 }

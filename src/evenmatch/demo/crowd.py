@@ -31,7 +31,8 @@ class Game(msgspec.Struct, frozen=True):
     queue: str
     a_minute: float
     """Parties that come."""
-    party: int
+    parties: tuple[int, ...]
+    """How many come together, one as likely as the other."""
     patience_s: float
     """The mean time after which somebody leaves."""
     brings: Callable[[random.Random, float], dict[str, Any]]
@@ -60,11 +61,12 @@ def _sides(chance: random.Random, skill: float) -> dict[str, Any]:
 
 
 GAMES: Final = (
-    Game("duel", 110, 1, 90, _rating, rated=True),
-    Game("sides", 70, 1, 120, _sides),
-    Game("lobby", 90, 1, 150, _ping),
-    Game("clans", 30, 3, 90, _rating),
-    Game("sessions", 60, 1, 150, _ping),
+    Game("duel", 110, (1,), 90, _rating, rated=True),
+    Game("sides", 70, (1,), 120, _sides),
+    Game("lobby", 90, (1,), 150, _ping),
+    Game("clans", 30, (3,), 90, _rating),
+    Game("squads", 70, (1, 1, 2, 3), 90, _rating, rated=True),
+    Game("sessions", 60, (1,), 150, _ping),
 )
 
 
@@ -100,12 +102,12 @@ class Crowd:
             self._come(game)
 
     def _come(self, game: Game) -> None:
-        away = self._away[game.queue]
-        if len(away) < game.party or len(self._tasks) >= LINES_MOST:
+        away, size = self._away[game.queue], self._chance.choice(game.parties)
+        if len(away) < size or len(self._tasks) >= LINES_MOST:
             return
         first = away.pop(self._chance.randrange(len(away)))
         party = [first]
-        for _ in range(game.party - 1):  # friends are about as good
+        for _ in range(size - 1):  # friends are about as good
             mate = min(
                 self._chance.sample(away, min(len(away), 6)),
                 key=lambda name: abs(self._skill[name] - self._skill[first]),
@@ -140,7 +142,7 @@ class Crowd:
             if event.type == "proposed" and event.proposal is not None:
                 await self._answer(event.proposal["id"], party)
             elif event.type == "matched" and event.match is not None:
-                if game.rated and event.match["teams"][0]["players"][0] == party[0]:
+                if game.rated and event.match["teams"][0]["players"][0] in party:
                     await asyncio.sleep(self._chance.uniform(2, 6))
                     await self._report(event.match)
                 return

@@ -63,6 +63,10 @@ def compare(
     else:
         (given, folder), called = populations.load(population), population
     require_hours(hours)
+    if isinstance(matchers, str) or isinstance(queues, str):
+        raise LabError('give a list: matchers=["epgc", "buckets"], queues=["a.toml", "b.toml"]')
+    if not isinstance(seeds, int):
+        raise LabError(f"seeds must be a whole number from 1 to {SEEDS_MOST}, not {seeds!r}")
     if not 1 <= seeds <= SEEDS_MOST:
         raise LabError(f"{seeds} seeds cannot be run: use 1 to {SEEDS_MOST}")
     if not STEP_LEAST_S <= step_s <= STEP_MOST_S:

@@ -68,7 +68,17 @@ class Row(msgspec.Struct, frozen=True):
     @property
     def setting(self) -> str:
         """The same in words."""
-        return f"{named(self.parameters) or 'none named'} ({self.origin})"
+        return f"{named(self.parameters)} ({self.origin})" if self.parameters else "its defaults"
+
+    def by_seed(self, measure: str) -> list[float | None]:
+        """A measure in each of the runs, in order of their seeds."""
+        found = []
+        for run in self.runs:
+            value: Any = run
+            for name in measure.split("."):
+                value = value.get(name) if isinstance(value, dict) else None
+            found.append(value)
+        return found
 
     def mean(self, measure: str) -> float | None:
         """The mean over seeds."""
@@ -84,12 +94,22 @@ class Row(msgspec.Struct, frozen=True):
     @property
     def serves_enough(self) -> bool:
         """Whether that is enough to be compared with others."""
-        return self.served is None or self.served >= SERVED_LEAST
+        if self.served is None:
+            return self.mean("matches") != 0
+        return self.served >= SERVED_LEAST
+
+    @property
+    def surely_few(self) -> bool:
+        """Too few are served, and no chance of the seeds explains it."""
+        never = self.measures.get("never_matched")
+        return not self.serves_enough and not (never and never.low is not None and never.low <= 1.0 - SERVED_LEAST)
 
     @property
     def warning(self) -> str:
         """What stands beside the name of one that does not."""
-        return "" if self.serves_enough else f"serves {percent_down(self.served or 0.0)} of those who came"
+        if self.serves_enough:
+            return ""
+        return "nobody is matched" if self.served is None else f"serves {percent_down(self.served)} of those who came"
 
     @property
     def turned_away(self) -> tuple[float, list[str]]:
@@ -111,6 +131,13 @@ class Comparison(msgspec.Struct, frozen=True):
     not_played: list[NotPlayed]
     step_s: float = STEP_MS / 1000
     """How far the moments of virtual time are apart."""
+
+    @property
+    def dealt(self) -> list[str]:
+        """Those that make lobbies, of which the game makes its teams."""
+        if self.population.game.format.teams == 1:
+            return []
+        return [row.name for row in self.rows if row.queue.get("format", {}).get("teams") == 1]
 
     @property
     def contenders(self) -> list[Row]:

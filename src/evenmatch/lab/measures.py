@@ -190,9 +190,10 @@ def _parts(log: Log, part: Array, names: Sequence[str]) -> list[dict[str, Any]]:
     tickets, seats, matches = log.tickets, log.seats, log.matches
     end = tickets.column("end")
     wait = (tickets.column("ended_ms") - tickets.column("joined_ms")) / 1000.0
-    odds = np.empty(0)
+    odds = extra_ms = np.empty(0)
     whose = np.empty(0, np.int64)
     if len(matches):
+        extra_ms = seats.column("extra_ms")
         number = matches.column("match")
         order = np.argsort(number)
         odds = matches.column("true_odds")[order[np.searchsorted(number[order], seats.column("match"))]]
@@ -211,6 +212,7 @@ def _parts(log: Log, part: Array, names: Sequence[str]) -> list[dict[str, Any]]:
                 "never_matched": _share(settled - int(matched.sum()), settled),
                 "fair_share": _share(int((played <= FAIR).sum()), len(played)),
                 "overtaken": _share(int((tickets.column("overtaken")[mine] > 0).sum()), int(mine.sum())),
+                "latency_extra_ms": quantiles(extra_ms[whose == place]),
             }
         )
     return found

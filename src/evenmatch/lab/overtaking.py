@@ -5,6 +5,7 @@ import numpy as np
 from evenmatch.domain.arrays import Array
 from evenmatch.domain.match import Plan
 from evenmatch.domain.snapshot import Snapshot
+from evenmatch.matchers.even_pool import latencies_of
 from evenmatch.numerics.overtaking import passed_over
 
 __all__ = ["overtaken"]
@@ -19,17 +20,26 @@ def overtaken(snapshot: Snapshot, plan: Plan) -> Array:
     waiting = np.flatnonzero(left)
     if not len(rosters) or not len(waiting):
         return np.empty(0, np.int64)
-    team = np.where(seated, plan.team_of, 0).astype(np.int64)
-    size = snapshot.size
-    strength = _strength(snapshot, int(team.max()) + 1)
-    weight = np.where(seated, size[rosters], 0)
-    mine = np.where(seated, strength[team, rosters], 0.0) * weight
-    others = weight.sum(axis=1, keepdims=True) - weight
-    centre = (mine.sum(axis=1, keepdims=True) - mine) / np.maximum(others, 1)
     turn = np.empty(len(snapshot), np.int64)
     turn[snapshot.canonical_order()] = np.arange(len(snapshot))
-    passed = passed_over(strength, size, snapshot.group, turn, waiting, rosters[seated], team[seated], centre[seated])
+    team_of = plan.team_of.astype(np.int64)
+    strength = _strength(snapshot, int(team_of[seated].max()) + 1)
+    latency = _latency(snapshot)
+    passed = passed_over(
+        *(strength, snapshot.size, snapshot.group, turn, waiting, rosters, team_of, latency, snapshot.forbidden)
+    )
     found: Array = snapshot.ticket[waiting[passed]]
+    return found
+
+
+def _latency(snapshot: Snapshot) -> Array:
+    """float64[n, regions]: milliseconds of each ticket's worst player, inf = out of reach; no regions = not known."""
+    told = latencies_of(snapshot)
+    if not len(snapshot.reach):
+        return told
+    regions = told.shape[1] or int(snapshot.reach.max()).bit_length()
+    there = (snapshot.reach[:, None] >> np.arange(regions)) & 1 == 1
+    found: Array = np.where(there, told if told.shape[1] else 0.0, np.inf)
     return found
 
 

@@ -16,13 +16,14 @@ from .comparison import COLUMNS, QUALITY, SERVED_LEAST, WAIT, Comparison, Row
 from .measures import within
 from .plain import without_none
 from .population import notes
-from .verdict import sentences
+from .verdict import dealt, sentences
 
 __all__ = ["html", "write"]
 
 _NINE: Final = "The wait within which nine in ten of those matched were matched; the mean over seeds."
 _FAIR: Final = "The share of their matches in which favourites win 55 % at most, by true skill; the mean over seeds."
 _NEVER: Final = "Of those who were let in and whose wait ended, the share that gave up or expired; the mean over seeds."
+_EXTRA: Final = "By how much the region that was chosen is farther than the nearest one; the mean over seats and seeds."
 _PARTS: Final = {
     "skill": ("by skill", "skill, from the weakest tenth of the players (1) to the strongest (10)"),
     "party": ("by party size", "players in the party"),
@@ -39,6 +40,7 @@ _TOLD: Final[dict[str, tuple[str, str, str, Callable[[dict[str, Any]], float | N
     ),
     "fair": ("Fair matches", "fair matches, %", _FAIR, lambda part: part["fair_share"], 100.0),
     "never": ("Never matched", "never matched, %", _NEVER, lambda part: part["never_matched"], 100.0),
+    "extra": ("Latency", "extra latency, ms", _EXTRA, lambda part: part["latency_extra_ms"]["mean"], 1.0),
 }
 """Name -> title, what stands at the axis, caption, the measure of a part of the crowd, and its unit."""
 _MORE: Final = {
@@ -196,6 +198,7 @@ def _settings(found: Comparison) -> str:
         "arrivals of this population, which says nothing of the matcher. Default: the matcher's own; nothing of it is "
         "fitted. Whatever is not named has its default.</p>"
         f'<table class="narrow"><tr><th>matcher</th><th>parameters</th></tr>{lines}</table>'
+        f"{''.join(f'<p>{escape(words)}</p>' for words in dealt(found))}"
     )
 
 
@@ -236,7 +239,7 @@ def _part(found: Comparison, part: str, told: str) -> list[Chart]:
     """One measure for the parts of the crowd, or nothing where there is only one part."""
     rows = _chosen(found)
     names = [one["name"] for one in rows[0].runs[0]["by"][part]] if rows else []
-    if len(names) < 2 or (part in ("region", "hour") and told == "fair"):
+    if len(names) < 2 or (part in ("region", "hour") and told == "fair") or (part != "region" and told == "extra"):
         return []
     (by, label), (title, y_label, caption, pick, unit) = _PARTS[part], _TOLD[told]
     first = 1.0 if part == "skill" else 0.0

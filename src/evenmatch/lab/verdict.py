@@ -1,28 +1,32 @@
 """What a comparison says in words, and no more than it can say.
 
-Two differ where their intervals over the seeds do not overlap; otherwise they cannot be told apart, whatever the means
-say. Best can only be who serves nine in ten of those who came (or anybody, where none does): a few fair matches for a
-few players are no feat.
+All play the same traffic, so two are compared seed by seed: they differ where the interval of the differences leaves
+out 0; otherwise they cannot be told apart, whatever the means say. Best can only be who serves nine in ten of those who
+came (or anybody, where none does): a few fair matches for a few players are no feat.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Final
 
 from .comparison import QUALITY, SERVED_LEAST, WAIT, Comparison, Row
+from .intervals import over
 from .plain import percent_down
 
-__all__ = ["apart", "sentences"]
+__all__ = ["apart", "dealt", "sentences"]
 
 SEEDS_FEW: Final = 3
 _NUMBERS: Final = {1: "one seed", 2: "two seeds"}
 
 
 def apart(one: Row, other: Row, measure: str) -> bool:
-    """Whether two can be told apart in a measure: their intervals are known, and do not overlap."""
-    mine, theirs = one.measures.get(measure), other.measures.get(measure)
-    if mine is None or theirs is None or mine.low is None or mine.high is None:
+    """Whether two can be told apart in a measure: their differences by seed lie surely on one side."""
+    both = list(zip(one.by_seed(measure), other.by_seed(measure), strict=True))
+    differences = [mine - theirs for mine, theirs in both if mine is not None and theirs is not None]
+    if len(differences) < len(both):
         return False
-    return theirs.low is not None and theirs.high is not None and (mine.high < theirs.low or theirs.high < mine.low)
+    found = over(differences)
+    return found.low is not None and found.high is not None and (found.low > 0 or found.high < 0)
 
 
 def sentences(found: Comparison, name: Callable[[str], str] = str) -> list[str]:
@@ -31,8 +35,8 @@ def sentences(found: Comparison, name: Callable[[str], str] = str) -> list[str]:
     if not rows:
         return ["Nobody was matched."]
     said = _served(found, name)
-    fair = max(rows, key=lambda row: _or(row.mean(QUALITY), -1.0))
-    quick = min(rows, key=lambda row: _or(row.mean(WAIT), float("inf")))
+    fair = max(rows, key=lambda row: (_or(row.mean(QUALITY), -1.0), -_or(row.mean(WAIT), math.inf)))
+    quick = min(rows, key=lambda row: (_or(row.mean(WAIT), math.inf), -_or(row.mean(QUALITY), -1.0)))
     if len(rows) == 1:
         said.append(f"{name(fair.name)}: {_account(fair)}.")
     else:
@@ -54,17 +58,30 @@ def sentences(found: Comparison, name: Callable[[str], str] = str) -> list[str]:
     return said
 
 
+def dealt(found: Comparison) -> list[str]:
+    """Where teams come from, if a matcher makes none."""
+    if not found.dealt:
+        return []
+    make = "makes lobbies" if len(found.dealt) == 1 else "make lobbies"
+    return [f"{_and(found.dealt)} {make}; the game deals them into teams by rating, there and back."]
+
+
 def _served(found: Comparison, name: Callable[[str], str]) -> list[str]:
     """Who leaves too many out."""
     few = [row for row in found.rows if not row.serves_enough]
     if not few:
         return []
     each = _and([f"{name(row.name)} ({percent_down(row.served or 0.0)})" for row in few])
+    perhaps = [row.name for row in few if not row.surely_few]
     if len(few) == len(found.rows):
         least = _percent(SERVED_LEAST)
         return [f"None serves {least} of those who came, and what follows is of a part of them: {each}."]
     them = "it" if len(few) == 1 else "them"
-    return [f"Too few of those who came are served by {each} to call {them} best; what follows is of the others."]
+    said = [f"Too few of those who came are served by {each} to call {them} best; what follows is of the others."]
+    if perhaps:
+        least = _percent(SERVED_LEAST)
+        said.append(f"With {_seeds(found)} it may be chance that {_listed(perhaps, name)} falls short of {least}.")
+    return said
 
 
 def _account(row: Row) -> str:
@@ -108,15 +125,19 @@ def _near(rows: Sequence[Row], best: Row, measure: str) -> list[Row]:
 def _beaten(found: Comparison, rows: Sequence[Row], name: Callable[[str], str]) -> list[str]:
     """Who is off the front, and whether that can be told."""
     off = [row for row in rows if row.name not in found.front and None not in (row.mean(WAIT), row.mean(QUALITY))]
-    surely = [row.name for row in off if any(_beats(other, row) for other in rows)]
-    hardly = [row.name for row in off if row.name not in surely]
-    said = []
-    if surely:
-        each = "each of " if len(surely) > 1 else ""
-        said.append(
-            f"For {each}{_listed(surely, name)} something here is on average no slower and no less fair, and can be "
-            "told to be better in one of the two."
-        )
+    better: dict[str, list[str]] = {}
+    hardly = []
+    for row in off:
+        by = next((other.name for other in rows if _beats(other, row)), None)
+        if by is None:
+            hardly.append(row.name)
+        else:
+            better.setdefault(by, []).append(row.name)
+    said = [
+        f"{name(by)} is on average no slower and no less fair than {_listed(beaten, name)}, and can be told to be "
+        "better in one of the two."
+        for by, beaten in better.items()
+    ]
     if hardly:
         said.append(
             f"Of {_listed(hardly, name)} it cannot be told with {_seeds(found)} whether anything here beats "

@@ -48,6 +48,7 @@ __all__ = [
     "plan_wave",
     "require_seatable",
     "wave_next_change_ms",
+    "wave_ranges",
     "with_format",
 ]
 
@@ -187,6 +188,23 @@ def wave_next_change_ms(matcher: Matcher, snapshot: Snapshot) -> int | None:
         return next_change_ms(matcher, snapshot)
     moments = [next_change_ms(matcher, part) for _, part in _groups(snapshot)]
     return min((moment for moment in moments if moment is not None), default=None)
+
+
+def wave_ranges(matcher: Matcher, snapshot: Snapshot) -> tuple[Array, Array] | None:
+    """float64[n] each: from which and up to which rating each ticket would take somebody now; None = it has no windows.
+
+    A matcher that has windows or ranges says so by a method `ranges`; each group is asked for by itself, as in a wave.
+    """
+    asked = getattr(matcher, "ranges", None)
+    if asked is None:
+        return None
+    low, high = np.empty(len(snapshot)), np.empty(len(snapshot))
+    if _one_group(snapshot):
+        low[:], high[:] = asked(snapshot) if len(snapshot) else (low, high)
+        return low, high
+    for rows, part in _groups(snapshot):
+        low[rows], high[rows] = asked(part)
+    return low, high
 
 
 def _one_group(snapshot: Snapshot) -> bool:

@@ -21,7 +21,9 @@ Promises.
      somebody else, so it was passed over no more often than that. Among pairs, no later ticket that is not due sits in
      a place that a due ticket could have taken: with the due one in its place there would be as many matches and higher
      levels. The same holds among due tickets, the earlier before the later, as far as their levels differ. Waits and
-     misses are in the snapshot, so nothing has to be remembered between waves.
+     misses are in the snapshot, so nothing has to be remembered between waves. Among teams the place is that of one
+     or more tickets of lower levels in one match, with as many players together (`numerics/team_turns`); it costs no
+     seat, and may cost evenness.
   4. Outliers. Who has waited `outlier_s` is due; who has waited `window_free_s` accepts anybody, and under the policies
      `mean` and `older` is accepted by anybody who came later. So whoever has waited both is seated in the next wave, if
      anybody legal is there who is not taken by another due ticket.
@@ -231,6 +233,20 @@ class Even:
         due_ms = self.outlier_s * 1000.0 - pool.waited_ms
         soonest = min(soonest, float(due_ms[due_ms > 0].min(initial=np.inf)))
         return None if soonest == np.inf else snapshot.now_ms + max(1, int(np.ceil(soonest)))
+
+    def ranges(self, snapshot: Snapshot) -> tuple[Array, Array]:
+        """float64[n] each: the ratings within each ticket's window, infinite = any; NaN = it can't be seated at all."""
+        pool, _ = self.pool(with_format(self, snapshot))
+        low, high = np.full(len(snapshot), np.nan), np.full(len(snapshot), np.nan)
+        low[pool.rows], high[pool.rows] = pool.rating - pool.window, pool.rating + pool.window
+        return low, high
+
+    def due(self, snapshot: Snapshot) -> Array:
+        """bool[n]: the tickets that have waited so long that they go first."""
+        pool, _ = self.pool(with_format(self, snapshot))
+        first = np.zeros(len(snapshot), bool)
+        first[pool.rows] = pool.level > 0
+        return first
 
     def pool(self, snapshot: Snapshot) -> tuple[Pool, Array]:
         """What it reads of a snapshot of one group; and bool[n]: the rows that can play none of the sides."""

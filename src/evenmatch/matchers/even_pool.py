@@ -32,7 +32,7 @@ from evenmatch.matchers.even_parameters import DENSE_LEAST, NEIGHBOURS, NEVER, N
 from evenmatch.numerics.match_terms import Weights
 from evenmatch.numerics.rating_windows import thinness, windows_of
 
-__all__ = ["Pool", "due_levels", "pool_of", "seat_worth"]
+__all__ = ["Pool", "due_levels", "latencies_of", "pool_of", "seat_worth"]
 
 LEVELS_MAX: Final = 64
 """So many due tickets are told apart by their places; of more, some next to each other are alike."""
@@ -99,7 +99,7 @@ def pool_of(
         mu = rating = np.where(np.isnan(first), second, np.where(np.isnan(second), first, (first + second) / 2))
     thin = thinness(rating, nth=NEIGHBOURS, least=DENSE_LEAST, most=rule.window_density)
     grown = {"window": rule.window, "growth": rule.window_growth, "free_s": rule.window_free_s}
-    latency = _latencies(part)
+    latency = latencies_of(part)
     due = (part.misses > overtaken_most) | (part.waited_ms >= outlier_s * 1000.0)
     pool = Pool(
         rows=rows,
@@ -211,7 +211,7 @@ def _means(mu: Array, snapshot: Snapshot) -> Array:
     return means
 
 
-def _latencies(snapshot: Snapshot) -> Array:
+def latencies_of(snapshot: Snapshot) -> Array:
     """float64[n, regions]: the worst of each ticket's players; regions are in the order of the bits of `reach`."""
     names = [LATENCY + region for region in snapshot.regions]
     if not len(snapshot.reach) and not names:

@@ -10,7 +10,12 @@ So most players are seated, long waiters count for more, and then costs decide.
 
 With up to `START_MAX` tickets the search begins from the best of some cheap plans, so that it is not behind them: the
 rule of `first_come` over the tickets in canonical order, and by rating from below and from above, without the matches
-that break a rule; whoever is left is tried again. In larger pools the search's own sweeps have always been ahead.
+that break a rule; whoever is left is tried again. With up to `COMPARED_MAX` tickets the better of these and of what
+the search found is the plan, so it is never behind them. In larger pools they take as long as the search itself. There,
+up to `DRAINED_MAX` tickets, they are asked where they are known to be ahead now and then: in lobbies, in teams of one
+or two, and where the search seats less than `SURE` of what the bound allows.
+
+Whoever made the plan, due tickets then take the places of later ones where they can (`numerics/team_turns`).
 """
 
 from collections.abc import Callable
@@ -25,7 +30,7 @@ from evenmatch.matchers.even_pairs import Solved
 from evenmatch.matchers.even_parameters import BOTH, MEAN
 from evenmatch.matchers.even_pool import LEVELS_MAX, Pool
 from evenmatch.matchers.first_come import Drain, blocks
-from evenmatch.numerics.team_plan import TeamPool, TeamRules, team_plan
+from evenmatch.numerics.team_plan import TeamPool, TeamRules, team_plan, with_turns
 
 __all__ = ["cheap_plans", "reasons_left", "seat_values", "solve_teams"]
 
@@ -35,6 +40,10 @@ SEAT: Final = 10_000.0
 DUE: Final = 100.0
 ROUNDS: Final = 4
 START_MAX: Final = 400
+COMPARED_MAX: Final = 1_500
+SURE: Final = 0.99
+DRAINED_MAX: Final = 5_000
+"""Tickets up to which cheap plans are asked at all; they take some 15 ms for each thousand."""
 REASONED_MAX: Final = 2_000
 """So many who wait are told exactly why; others only that those who are left do not fit."""
 
@@ -65,18 +74,25 @@ def solve_teams(pool: Pool, rules: TeamRules, value: Array, judge: Judge, *, hol
         role_cost=pool.role_cost,
         forbidden=pool.apart,
         met=pool.met,
+        level=pool.level,
     )
     cheap = cheap_plans(pool, form, judge) if 0 < len(pool.rows) <= START_MAX else []
     start = max(cheap, key=lambda plan: _total(value, plan[0], plan[2]))[0] if cheap else None
     found = team_plan(given, rules, start)
+    unsure = form.teams == 1 or form.size <= 2 or len(found.cost) * form.seats < SURE * found.seats_bound
+    if START_MAX < len(pool.rows) <= (DRAINED_MAX if unsure else COMPARED_MAX):
+        cheap = cheap_plans(pool, form, judge)
     rosters, team_of, cost = found.rosters.astype(np.int64), found.team_of.astype(np.int64), found.cost
     reached, solver = _total(value, rosters, cost), "teams"
-    for other in cheap:
-        if len(other[0]) and _total(value, other[0], other[2]) > reached:
-            (rosters, team_of, cost), reached, solver = other, _total(value, other[0], other[2]), "cheap"
     slack = None if hold else max(float(cost.sum()) - float(found.cost_bound), 0.0)
-    if solver == "cheap":
-        slack = None if hold else float(cost.sum())
+    for other in cheap:
+        if not len(other[0]) or _total(value, other[0], other[2]) <= reached:
+            continue
+        turned = with_turns(given, rules, found._replace(rosters=other[0], team_of=other[1], cost=other[2]))
+        if _total(value, turned.rosters, turned.cost) > reached:
+            rosters, team_of, cost = turned.rosters.astype(np.int64), turned.team_of.astype(np.int64), turned.cost
+            reached, solver = _total(value, rosters, cost), "cheap"
+            slack = None if hold else float(cost.sum())
     left = reasons_left(pool, form, rosters, rules.policy, hold=hold)
     steps = tuple({name: value for name, value in step.items() if name != "tickets"} for step in found.steps)
     return Solved(rosters, team_of, left, found.seats_bound, slack, {"solver": solver}, steps)

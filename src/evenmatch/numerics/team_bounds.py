@@ -41,12 +41,21 @@ from .compiled import FLOATS, INT, INTS, kernel
 from .match_terms import LATENCY_MOST_MS, LATENCY_UNIT_MS, UNITS
 from .team_field import MEAN, OLDER, Field
 
-__all__ = ["SeatsBound", "cost_bound", "groups_on_line", "least_spread", "seats_bound", "size_prices"]
+__all__ = [
+    "SeatsBound",
+    "cost_bound",
+    "groups_on_line",
+    "least_spread",
+    "regions_of",
+    "seats_bound",
+    "size_prices",
+    "spans",
+]
 
 _ROUNDS: Final = 60
 _PASSES: Final = 48
-_TINY: Final = 1e-9
-_HAIR: Final = 2e-6
+TINY: Final = 1e-9
+HAIR: Final = 2e-6
 """More than any judge lets a range exceed its windows by."""
 _ROLES_MAX: Final = 6
 """Up to so many roles every set of them is asked, of more only each by itself."""
@@ -78,14 +87,14 @@ def size_prices(team: int, sizes: Array, counts: Array) -> tuple[Array, float]:
         if price == np.inf:
             return np.zeros(rows), 0.0
         slack = int(prices.argmin())
-        if prices[slack] < -_TINY:
+        if prices[slack] < -TINY:
             pattern, gain = np.eye(rows)[slack], 0.0
-        elif price < 1.0 - _TINY:
+        elif price < 1.0 - TINY:
             gain = 1.0
         else:
             break
         amount, use = inverse @ counts, inverse @ pattern
-        ratio = np.where(use > _TINY, amount / np.where(use > _TINY, use, 1.0), np.inf)
+        ratio = np.where(use > TINY, amount / np.where(use > TINY, use, 1.0), np.inf)
         leaving = int(ratio.argmin())
         if ratio[leaving] == np.inf:
             break
@@ -145,7 +154,7 @@ def groups_on_line(rate: Array, deadline: Array, size: Array, seats: int) -> int
     return groups
 
 
-def _spans(field: Field, alive: Array) -> Array:
+def spans(field: Field, alive: Array) -> Array:
     """float64[n]: the widest match that each ticket can be in, and a hair."""
     widest: Array = field.window
     if field.policy == OLDER and alive.any():
@@ -157,10 +166,10 @@ def _spans(field: Field, alive: Array) -> Array:
         most = np.sort(np.repeat(field.window[alive], field.size[alive]))[::-1][:seats]
         others = np.r_[0.0, np.cumsum(most)]
         widest = (field.window * field.size + others[np.clip(seats - field.size, 0, len(most))]) / seats
-    return widest * (1 + _TINY) + _HAIR
+    return widest * (1 + TINY) + HAIR
 
 
-def _regions(field: Field, alive: Array) -> list[int]:
+def regions_of(field: Field, alive: Array) -> list[int]:
     """The regions that some ticket names, as bits; -1 = nobody names any."""
     named = field.reach[alive & (field.reach != -1)]
     if not len(named):
@@ -194,13 +203,13 @@ def _usable(field: Field) -> Array:
     seats = field.teams * field.team_size
     alive: Array = (field.size <= field.team_size) & (field.reach != 0) & _castable(field)
     while True:
-        span = _spans(field, alive)
+        span = spans(field, alive)
         first, last = (
             np.searchsorted(field.rate, field.rate - span, "left"),
             np.searchsorted(field.rate, field.rate + span, "right"),
         )
         enough = np.zeros(len(alive), bool)
-        for region in _regions(field, alive):
+        for region in regions_of(field, alive):
             inside = alive & ((field.reach & region) != 0)
             players = np.r_[0, np.cumsum(np.where(inside, field.size, 0))]
             enough |= inside & (players[last] - players[first] >= seats)
@@ -220,7 +229,7 @@ def _islands(field: Field, rows: Array, span: Array) -> list[Array]:
 
 def _region_groups(field: Field, alive: Array) -> list[Array]:
     """Rows of regions that tickets join, group by group."""
-    regions = _regions(field, alive)
+    regions = regions_of(field, alive)
     groups = regions[:]
     for reach in np.unique(field.reach[alive]).tolist():
         touched = [group for group in groups if group & reach]
@@ -263,7 +272,7 @@ def seats_bound(field: Field) -> SeatsBound:
     seats, matches = field.teams * field.team_size, 0
     if not usable.any():
         return SeatsBound(0, usable)
-    span = _spans(field, usable)
+    span = spans(field, usable)
     for group in _region_groups(field, usable):
         for rows in _islands(field, group, span):
             rate, size = field.rate[rows], field.size[rows]
@@ -344,4 +353,4 @@ def cost_bound(field: Field, matches: int, usable: Array) -> float:
         brought += field.weights[5] * field.role_cost.min(axis=1)
     least = np.sort(brought[playing])[: matches * seats].sum()
     total = float(field.weights[0]) * spread + float(least)
-    return max(0.0, total * (1 - _TINY) - matches / UNITS)
+    return max(0.0, total * (1 - TINY) - matches / UNITS)

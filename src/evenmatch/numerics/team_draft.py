@@ -42,7 +42,7 @@ class Draft(NamedTuple):
     """int64[rows]: tickets of each match, 0 = no match."""
     cost: Array
     match_of: Array
-    """int64[n]: the row of each ticket's match, -1 = it waits."""
+    """int64[n]: the row of each ticket's match, -1 = it waits, -2 = it can be in none."""
 
 
 @kernel()

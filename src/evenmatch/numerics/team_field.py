@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from evenmatch.domain.arrays import NO_PAIRS, Array
+from evenmatch.domain.arrays import NO_PAIRS, NONE, Array
 
 from .compiled import FLOAT, INT, OUT_FLOATS, OUT_FLOATS2, OUT_INTS, OUT_INTS2, bundle
 from .match_terms import Weights
@@ -58,6 +58,8 @@ class TeamPool(NamedTuple):
     """int64[k, 2]: tickets that must not meet."""
     met: Array = NO_PAIRS
     """int64[k, 2]: tickets that met lately."""
+    level: Array = NONE
+    """int64[n]: 0 = not due; of two due tickets the higher goes first (`team_turns`); empty = nobody is due."""
 
 
 class TeamRules(NamedTuple):

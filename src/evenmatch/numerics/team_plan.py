@@ -8,9 +8,12 @@ Idea. Up to `TICKETS_MAX` tickets: everything is tried (`team_exact`). Otherwise
   1. bounds (`team_bounds`), which also say who can play at all and which party sizes are scarce;
   2. several sweeps (`team_sweep`): region by region, the least populated first, each ticket at first only where it is
      nearest, and not to the last ticket; then all who are left, wherever they can play; then all regions at once. From
-     below, from above, and from both ends inwards. The most valuable draft is kept;
+     below, from above, and from both ends inwards. With few tickets also those first who reach one region only, by
+     themselves. The most valuable draft is kept;
   3. its matches are divided into teams (`team_split`), and it is made better while the budget lasts (`team_search`).
      Up to `_FEW` tickets several drafts are, since a few matches more or less count for much there.
+  4. due tickets take the places of later ones where they can (`team_turns`), which costs no seat;
+  5. where the plan does not reach the bound on seats, that is looked at more closely (`team_limits`).
 A plan that is given as a start competes with the drafts, as far as its matches keep the rules.
 
 Anytime: a budget that is used up ends the search with the best plan so far; the first sweep and its division are always
@@ -31,11 +34,13 @@ from .team_codes import Codes, codes_of
 from .team_draft import divide, rough_worth
 from .team_exact import TICKETS_MAX, exact_teams
 from .team_field import BOTH, MEAN, OLDER, Field, TeamPool, TeamRules, field_of
+from .team_limits import closer_bound
 from .team_search import improve
 from .team_sweep import FROM_ABOVE, FROM_BELOW, INWARDS, swept
+from .team_turns import TURN_WORK, give_turns
 from .threads import in_parts
 
-__all__ = ["TeamPlan", "TeamPool", "TeamRules", "searched_plan", "team_plan"]
+__all__ = ["TeamPlan", "TeamPool", "TeamRules", "searched_plan", "team_plan", "with_turns"]
 
 TEAMS_MAX: Final = 127
 _AHEAD_LEAST: Final = 160
@@ -43,6 +48,9 @@ _MORE_WAYS: Final = ((INWARDS, 0.25, True), (FROM_BELOW, 2.0, True), (FROM_ABOVE
 _FEW: Final = 300
 """With up to so many tickets more sweeps are made, and several drafts are made better."""
 _STARTS: Final = 8
+_HOME_FIRST, _BOUND_FIRST, _TOGETHER = range(3)
+_BOUND_FIRST_MOST: Final = 2_000
+"""Tickets up to which those who reach one region only are also tried first."""
 _PART: Final = 500
 """Matches that are worth a thread of their own."""
 _LABELS: Final = 8
@@ -51,6 +59,8 @@ _WAYS: Final = ((FROM_BELOW, 100.0, False), (FROM_ABOVE, 100.0, False), (INWARDS
 """In which order sweeps are tried: from where, what it counts to pass a player over, whether they look far ahead."""
 _ROLE_WAYS: Final = ((FROM_BELOW, 16.0, True), (FROM_ABOVE, 16.0, True), (INWARDS, 4.0, True), (INWARDS, 1.0, True))
 """The same where there are roles: who is next is not always who is needed."""
+_NAMED_WAYS: Final = _ROLE_WAYS[2:]
+"""The same where roles can't be exchanged: what the other two cost is better spent on moves."""
 
 
 class TeamPlan(NamedTuple):
@@ -87,7 +97,7 @@ def team_plan(pool: TeamPool, rules: TeamRules, start: Array | None = None) -> T
     """
     if len(pool.size) <= TICKETS_MAX:
         _check(pool, rules)
-        return _exact(field_of(pool, rules))
+        return _exact(field_of(pool, rules), pool.level)
     return searched_plan(pool, rules, start)
 
 
@@ -127,7 +137,7 @@ def searched_plan(pool: TeamPool, rules: TeamRules, start: Array | None = None) 
     drafts, steps = _drafts(field, codes, price, bound, rules.work)
     if start is not None and len(start):
         drafts.append(_from_start(field, start))
-    plans = sorted((_divided(field, draft, steps) for draft in drafts), key=lambda plan: -plan.worth)
+    plans = sorted((_divided(field, draft, bound.usable, steps) for draft in drafts), key=lambda plan: -plan.worth)
     plans = plans[: _STARTS if len(field.size) <= _FEW else 1]
     share = (rules.work - sum(step["work"] for step in steps)) // len(plans)
     if share > 0:
@@ -135,19 +145,61 @@ def searched_plan(pool: TeamPool, rules: TeamRules, start: Array | None = None) 
     plan = max(plans, key=lambda plan: plan.worth)
     value = np.where(plan.rosters >= 0, field.value[plan.rosters], 0.0).sum(axis=1)
     kept = (plan.units > 0) & (value >= plan.cost)
-    return _plan(field, plan.rosters[kept], plan.team_of[kept], plan.cost[kept], bound, tuple(steps))
+    matches = _turned(field, pool.level, plan.rosters[kept], plan.team_of[kept], plan.cost[kept], steps)
+    if len(matches[2]) * seats < bound.seats:
+        bound = bound._replace(seats=closer_bound(field, bound))
+        steps.append({"step": "closer bound", "seats": bound.seats})
+    return _plan(field, *matches, bound, tuple(steps))
 
 
-def _exact(field: Field) -> TeamPlan:
+def with_turns(pool: TeamPool, rules: TeamRules, plan: TeamPlan) -> TeamPlan:
+    """Anybody's plan of this pool, in which due tickets take the places of later ones; bounds stay as they are."""
+    field, steps = field_of(pool, rules), list(plan.steps)
+    place = np.empty(len(field.elder) + 1, np.int64)
+    place[field.elder], place[-1] = np.arange(len(field.elder)), -1
+    rosters, team_of = np.full((2, len(plan.rosters), rules.teams * rules.size), -1)
+    many = np.iinfo(np.int64).max
+    order = np.argsort(np.where(plan.rosters >= 0, place[plan.rosters], many), axis=1, kind="stable")
+    width = plan.rosters.shape[1]
+    rosters[:, :width] = np.take_along_axis(place[plan.rosters], order, 1)
+    team_of[:, :width] = np.take_along_axis(plan.team_of, order, 1)
+    turned = _turned(field, pool.level, rosters.astype(np.int32), team_of.astype(np.int8), plan.cost.copy(), steps)
+    found = _plan(field, *turned, SeatsBound(plan.seats_bound, np.zeros(len(pool.size), bool)), tuple(steps))
+    return found._replace(cost_bound=plan.cost_bound)
+
+
+def _turned(
+    field: Field, level: Array, rosters: Array, team_of: Array, cost: Array, steps: list[dict[str, Any]]
+) -> tuple[Array, Array, Array]:
+    """These matches after due tickets have taken the places of later ones."""
+    if not len(rosters) or not level.any():
+        return rosters, team_of, cost
+    seats = field.teams * field.team_size
+    wide, teams = np.full((2, len(rosters), seats), -1)
+    wide[:, : rosters.shape[1]], teams[:, : rosters.shape[1]] = rosters[:, :seats], team_of[:, :seats]
+    wide, teams = wide.astype(np.int32), teams.astype(np.int8)
+    units, cost = (wide >= 0).sum(axis=1), np.array(cost)
+    match_of = np.full(len(field.size), -1)
+    row, column = np.nonzero(wide >= 0)
+    match_of[wide[row, column]] = row
+    moves, whole = give_turns(
+        *(field, np.array(level[field.elder], np.int64), wide, teams, units, cost, match_of, TURN_WORK)
+    )
+    steps.append({"step": "turns", "moves": int(moves), "whole": bool(whole)})
+    return wide, teams, cost
+
+
+def _exact(field: Field, level: Array) -> TeamPlan:
     """The plan of a few tickets."""
     count = len(field.size)
     rosters, team_of = np.full((count, count), -1, np.int32), np.full((count, count), -1, np.int8)
     cost, least = np.zeros(count), np.full(count + 1, np.inf)
     made = exact_teams(field, rosters, team_of, cost, least) if count else 0
     most = int(np.flatnonzero(np.isfinite(least)).max()) if count else 0
-    steps = ({"step": "exact", "tickets": count, "matches": made},)
+    steps: list[dict[str, Any]] = [{"step": "exact", "tickets": count, "matches": made}]
     bound = SeatsBound(most * field.teams * field.team_size, np.ones(count, bool))
-    found = _plan(field, rosters[:made], team_of[:made], cost[:made], bound, steps)
+    matches = _turned(field, level, rosters[:made], team_of[:made], cost[:made], steps)
+    found = _plan(field, *matches, bound, tuple(steps))
     return found._replace(cost_bound=float(least[made]) if count else 0.0)
 
 
@@ -172,14 +224,22 @@ def _drafts(
     drafts: list[_Draft] = []
     best, spent = _Draft(np.empty((0, 1), np.int32), 0, -np.inf, 0), -1
     by_region, few = len(_homes(field)) > 1, len(field.size) <= _FEW
-    ways = (_ROLE_WAYS if len(field.slots) else _WAYS) + (_MORE_WAYS if few else ())
-    for apart in (True, False) if by_region else (False,):
+    named = _ROLE_WAYS if np.isfinite(field.off).all() else _NAMED_WAYS
+    ways = (named if len(field.slots) else _WAYS) + (_MORE_WAYS if few else ())
+    orders = [_HOME_FIRST, _BOUND_FIRST, _TOGETHER] if by_region else [_TOGETHER]
+    if len(field.size) > _BOUND_FIRST_MOST and by_region:
+        orders.remove(_BOUND_FIRST)
+    for regions in orders:
         for mode, skip, far in ways:
             if spent > work // 2 or (best.made * field.teams * field.team_size == bound.seats and not few):
                 break
-            draft = _swept_draft(field, codes, price, bound.usable, mode, skip, apart, far)
+            draft = _swept_draft(field, codes, price, bound.usable, mode, skip, regions, far)
             spent += draft.work
-            told = {"regions_apart": apart, "from": ("below", "above", "outside")[mode], "skip": skip}
+            told = {
+                "regions": ("home first", "bound first", "together")[regions],
+                "from": ("below", "above", "outside")[mode],
+                "skip": skip,
+            }
             steps.append({"step": "sweep", **told, "matches": draft.made, "worth": draft.worth, "work": draft.work})
             drafts.append(draft)
             if draft.worth > best.worth:
@@ -207,17 +267,21 @@ def _homes(field: Field) -> list[tuple[int, Array]]:
 
 
 def _swept_draft(
-    field: Field, codes: Codes, price: Array, usable: Array, mode: int, skip: float, apart: bool, far: bool
+    field: Field, codes: Codes, price: Array, usable: Array, mode: int, skip: float, regions: int, far: bool
 ) -> _Draft:
-    """One draft: home regions first if `apart`, then all who are left."""
+    """One draft: by regions or not, then all who are left."""
     seats = field.teams * field.team_size
     rosters = np.empty((int(field.size[usable].sum()) // seats, seats), np.int32)
     free, made, work = usable.copy(), 0, 0
     ahead = max(_AHEAD_LEAST, 4 * seats) if far or len(field.slots) or price.any() else seats + seats // 4 + 8
     check = not codes.exact or not np.isfinite(field.off).all()
     everybody = np.ones(len(free), bool)
-    rounds = [(region, home, 2 * seats) for region, home in (_homes(field) if apart else [])]
-    rounds += [(region, (field.reach & region) != 0, seats // 2) for region, _, _ in rounds]
+    rounds: list[tuple[int, Array, int]] = []
+    if regions == _BOUND_FIRST:
+        rounds = [(region, field.reach == region, 0) for region, _ in _homes(field)]
+    elif regions == _HOME_FIRST:
+        rounds = [(region, home, 2 * seats) for region, home in _homes(field)]
+        rounds += [(region, (field.reach & region) != 0, seats // 2) for region, _, _ in rounds]
     rounds.append((-1, everybody, 0))
     for region, inside, reserve in rounds:
         listed = np.flatnonzero(free & inside)
@@ -263,13 +327,13 @@ class _Divided(NamedTuple):
     worth: float
 
 
-def _divided(field: Field, draft: _Draft, steps: list[dict[str, Any]]) -> _Divided:
+def _divided(field: Field, draft: _Draft, usable: Array, steps: list[dict[str, Any]]) -> _Divided:
     """A draft with teams; matches that break a rule are none."""
     rows, seats = int(field.size.sum()) // (field.teams * field.team_size), field.teams * field.team_size
     rosters = np.full((rows, seats), -1, np.int32)
     rosters[: draft.made] = draft.rosters[: draft.made]
     team_of, units, cost = np.full(rosters.shape, -1, np.int8), np.zeros(rows, np.int64), np.zeros(rows)
-    match_of = np.full(len(field.size), -1)
+    match_of = np.where(usable, -1, -2)
     looked: list[int] = []
 
     def part(first: int, end: int) -> None:
@@ -286,9 +350,9 @@ def _bettered(
     field: Field, codes: Codes, price: Array, plan: _Divided, work: int, steps: list[dict[str, Any]]
 ) -> _Divided:
     """The plan made better, in place."""
-    account = np.zeros(8, np.int64)
+    account = np.zeros(10, np.int64)
     improve(field, codes.players, codes.step, price, *plan[:5], plan.made, _variety(field), work, account)
-    for at, move in enumerate(("bench", "regroup for seats", "exchange", "regroup for cost")):
+    for at, move in enumerate(("bench", "regroup for seats", "exchange", "regroup for cost", "release")):
         steps.append({"step": move, "moves": int(account[2 * at]), "work": int(account[2 * at + 1])})
     return plan._replace(worth=float(field.value[plan.match_of >= 0].sum() - plan.cost.sum()))
 

@@ -65,7 +65,7 @@ def gather(field: Field, draft: Draft, rows: Array, at: int, most: int, chosen: 
         if taken == BENCH_MOST:
             break
         for place in (below, above):
-            if not 0 <= place < len(field.size) or taken == BENCH_MOST or draft.match_of[place] >= 0:
+            if not 0 <= place < len(field.size) or taken == BENCH_MOST or draft.match_of[place] != -1:
                 continue
             if field.reach[place] & common and field.size[place] <= field.team_size:
                 pool[tickets] = place

@@ -1,10 +1,11 @@
 """A plan of teams made better, step by step, while the budget lasts.
 
-Three moves, each judged by value seated less cost, exactly, and kept only if that rises:
+Four moves, each judged by value seated less cost, exactly, and kept only if that rises:
 
   bench     a ticket that waits takes the place of one of its size in a match near it;
-  regroup   a few neighbouring matches and those who wait near them are swept anew, in other ways than before. This is
-            the only move that makes matches more;
+  release   those who wait make a match with some seated tickets that others of them replace (`team_release`);
+  regroup   a few neighbouring matches and those who wait near them are swept anew, in other ways than before. These two
+            make matches more;
   exchange  two tickets of one size, of neighbouring matches, change places, and both matches are divided anew.
 
 A match is a neighbour by its middle ticket's rating. Moves go through matches in a fixed order, so that the same field
@@ -24,6 +25,7 @@ from .team_draft import Draft, floor_cost, middles, premade_cost, put, replaced,
 from .team_field import FIELD, Field
 from .team_judge import holds
 from .team_regroup import BENCH_MOST, GROUP_MOST, LEAST_GAIN, MATCH_WORK, regroup
+from .team_release import release
 from .team_split import split
 from .team_sweep import new_desk
 
@@ -38,7 +40,7 @@ _HOPE: Final = 0.5
 def _bench(field: Field, draft: Draft, made: int, work: int) -> tuple[int, int]:
     """Waiting tickets, the most valuable first, take places; moves made and work done."""
     rows, middle = middles(field, draft, made)
-    waiting = np.flatnonzero(draft.match_of < 0)
+    waiting = np.flatnonzero(draft.match_of == -1)
     worth = np.empty(len(waiting))
     for at in range(len(waiting)):
         worth[at] = -field.value[waiting[at]] / field.size[waiting[at]]
@@ -155,7 +157,7 @@ def _dear(field: Field, draft: Draft, rows: Array) -> Array:
 @kernel()
 def _near_bench(field: Field, draft: Draft, middle: Array) -> Array:
     """Indices of matches that are next to waiting tickets, once each, those of the most valuable tickets first."""
-    waiting = np.flatnonzero(draft.match_of < 0)
+    waiting = np.flatnonzero(draft.match_of == -1)
     worth = np.empty(len(waiting))
     for at in range(len(waiting)):
         worth[at] = -field.value[waiting[at]]
@@ -188,7 +190,7 @@ def improve(
 ) -> int:
     """Better a draft of which `made` rows are in use, within a budget of work; how many rows are in use then.
 
-    `account`, int64[8], tells moves and work of bench, regroup for seats, exchange, and regroup for cost.
+    `account`, int64[10], tells moves and work of bench, regroup for seats, exchange, regroup for cost, and release.
     """
     draft = Draft(rosters, team_of, units, cost, match_of)
     ahead = GROUP_MOST * field.teams * field.team_size + BENCH_MOST
@@ -197,8 +199,15 @@ def improve(
     for _ in range(3):
         moved = 0
         waiting = 0
-        for place in np.flatnonzero(match_of < 0):
+        for place in np.flatnonzero(match_of == -1):
             waiting += field.size[place]
+        if waiting >= seats and made:
+            made, moves, done = release(
+                *(field, players, step, price, draft, made, desk, ahead, variety, left // 2),
+            )
+            left, moved = left - done, moved + moves
+            account[8], account[9] = account[8] + moves, account[9] + done
+            waiting -= moves * seats
         if waiting >= seats and made:
             rows, middle = middles(field, draft, made)
             aims = _near_bench(field, draft, middle)

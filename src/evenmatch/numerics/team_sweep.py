@@ -38,7 +38,7 @@ from .team_field import BOTH, FIELD, MEAN, Field
 from .team_judge import HAIR, are_apart, holds
 from .team_split import split
 
-__all__ = ["FROM_ABOVE", "FROM_BELOW", "INWARDS", "Desk", "Way", "new_desk", "sweep", "swept"]
+__all__ = ["FROM_ABOVE", "FROM_BELOW", "INWARDS", "Desk", "Way", "new_desk", "seek", "sweep", "swept"]
 
 FROM_BELOW, FROM_ABOVE, INWARDS = range(3)
 _OVER: Final = -9187201950435737472
@@ -61,6 +61,8 @@ class Desk(NamedTuple):
     roster: Array
     team: Array
     barred: Array
+    extra: Array
+    """float64[n]: what taking a ticket costs beside its price, in rating points."""
 
 
 class Way(NamedTuple):
@@ -97,6 +99,7 @@ def new_desk(field: Field, labels: int, ahead: int) -> Desk:
         np.empty(seats, np.int32),
         np.empty(seats, np.int8),
         np.empty(_TRIES, np.int64),
+        np.zeros(len(field.size)),
     )
 
 
@@ -137,7 +140,7 @@ def _sort_of(common: int, hall: Array, variety: int) -> int:
 
 
 @kernel()
-def _seek(
+def seek(
     field: Field,
     players: Array,
     step: Array,
@@ -189,6 +192,7 @@ def _seek(
             continue
         size, gap = field.size[place], abs(field.rate[place] - before)
         before = field.rate[place]
+        entry = price[size] * dear + desk.extra[place]
         skipped, loner = gap_usual * size, field.apart_start[place + 1] == field.apart_start[place]
         least = np.inf
         for label in range(top, -1, -1):
@@ -206,7 +210,7 @@ def _seek(
                 least = min(least, cost[label])
             if after < 0:
                 continue
-            taken = own + price[size] * dear
+            taken = own + entry
             full = fuller == seats
             after *= variety
             if taken >= (best if full or variety > 1 else min(best, cost[after])):
@@ -278,7 +282,7 @@ def _match_of(
             break
         bars = 0
         while bars < _TRIES:
-            units, labels = _seek(
+            units, labels = seek(
                 *(field, players, step, desk, listed, chain, anchor, price, way, widest, strict, bars),
             )
             work += labels

@@ -4,9 +4,9 @@
 
 1. A list of waves is kept as they are committed, bounded; those from before the start are read from the journal when
    somebody asks, once, as far back as `READ_BACK` events.
-2. A wave is rebuilt away from the engine, by a reader of its own, one at a time, from the nearest checkpoint on. Where
-   the journal does not keep that, or it is further than `REPLAY_MOST` events, the answer says so and has only what the
-   wave's own event says.
+2. A wave is rebuilt away from the engine, by a reader of its own, one at a time, from the nearest saved state on
+   (`past_states`). Where there is none, or it is further than `REPLAY_MOST` events, the answer says so and has only
+   what the wave's own event says.
 3. The digest that the wave's event holds proves that the snapshot is the one. The same snapshot and seed give the same
    plan (I8), so the trace is the one that the matcher would have written then.
 """
@@ -21,7 +21,6 @@ import numpy as np
 
 from evenmatch.core.freeze import digest, freeze
 from evenmatch.core.meetings import forbidden
-from evenmatch.core.state import State
 from evenmatch.domain.events import Event, WaveFinished
 from evenmatch.domain.ids import proposal_id, ticket_id
 from evenmatch.domain.match import Plan, Reason, in_names
@@ -30,17 +29,15 @@ from evenmatch.domain.snapshot import Snapshot
 from evenmatch.errors import EvenmatchError, MatcherError
 from evenmatch.matchers.contract import plan_wave
 from evenmatch.matchers.registry import build
-from evenmatch.recovery import replay, restore
-from evenmatch.storage.memory import MemoryJournal
-from evenmatch.storage.protocol import Checkpoint, Journal
+from evenmatch.storage.protocol import Journal
 from evenmatch.storage.sqlite import SqliteJournal
 
-from .picture import Picture, picture_of
+from .past_states import REPLAY_MOST, PastStates
+from .picture import Picture, picture_of, rating_of
 
 KEPT: Final = 2_000
 """Waves a queue that are listed."""
 READ_BACK: Final = 20_000
-REPLAY_MOST: Final = 100_000
 PLANNED_MOST: Final = 20_000
 """Tickets of a wave that is planned again."""
 TRACED_MOST: Final = 1_000
@@ -154,6 +151,13 @@ class PastWaves:
             ][: limit - len(found)]
         return found
 
+    def missed(self, queue: str, since: int, wave: int) -> int | None:
+        """The waves of a queue between a sequence and one of them; None = not all are known. In the engine thread."""
+        rows: deque[WaveRow] = self._rows.get(queue, deque())
+        if since < self.first or (len(rows) == KEPT and rows[0].sequence > since):
+            return None
+        return sum(row.sequence > since and row.number < wave for row in rows)
+
     def find(self, queue: str, number: int, journal: Journal) -> WaveRow | None:
         """One wave; None = it was not recorded, or too long ago."""
         row = next(iter(self.listed(queue, number + 1, 1, journal)), None)
@@ -220,7 +224,7 @@ def reader(journal: Journal) -> Iterator[Journal]:
         reading.close()
 
 
-def rebuilt(journal: Journal, queue: str, row: WaveRow) -> PastWave:
+def rebuilt(journal: Journal, queue: str, row: WaveRow, states: PastStates) -> PastWave:
     """A wave again, as its matcher saw it; takes a while, so away from the engine."""
     with reader(journal) as reading:
         parts = _parts(reading, queue, row)
@@ -231,7 +235,7 @@ def rebuilt(journal: Journal, queue: str, row: WaveRow) -> PastWave:
             return PastWave(row, queue, "", [], missing=why)
         told = PastWave(row, queue, str(parts[0].seed), _proposals(parts))
         try:
-            state = _state_at(reading, parts[0].snapshot_sequence)
+            state = states.at(reading, parts[0].snapshot_sequence)
         except EvenmatchError as error:
             state = str(error)
     if isinstance(state, str):
@@ -254,31 +258,6 @@ def _parts(journal: Journal, queue: str, row: WaveRow) -> list[WaveFinished]:
         elif not parts or sequence > row.sequence + REPLAY_MOST:
             break
     return parts
-
-
-def _state_at(journal: Journal, sequence: int) -> State | str:
-    """The state after an event, or why it cannot be had."""
-    base: Checkpoint | None = None
-    for checkpoint in _checkpoints(journal):
-        if checkpoint.sequence <= sequence and (base is None or checkpoint.sequence > base.sequence):
-            base = checkpoint
-    first = 0 if base is None else base.sequence
-    if base is None and journal.oldest > 1:
-        return f"the journal begins at {journal.oldest}, and no saved state is older than this wave"
-    if sequence - first > REPLAY_MOST:
-        return f"{sequence - first:,} events would have to be read again, and {REPLAY_MOST:,} are the most"
-    state = State() if base is None else restore(base)
-    replay(journal, state, upto=sequence)
-    return state
-
-
-def _checkpoints(journal: Journal) -> Iterable[Checkpoint]:
-    if isinstance(journal, SqliteJournal):
-        return journal.checkpoints()
-    if isinstance(journal, MemoryJournal):
-        return list(journal.store.checkpoints)
-    newest = journal.newest_checkpoint()
-    return [] if newest is None else [newest]
 
 
 def _planned_again(told: PastWave, spec: QueueSpec, snapshot: Snapshot, parts: list[WaveFinished]) -> PastWave:
@@ -347,7 +326,7 @@ def _reasons(plan: Plan) -> list[ReasonRow]:
 
 def _unmatched(plan: Plan, snapshot: Snapshot) -> list[UnmatchedRow]:
     rows = np.flatnonzero(plan.reasons != Reason.SEATED)[:SHOWN]
-    rating = np.nan_to_num(snapshot.mean("rating")) if "rating" in snapshot.facts else np.zeros(len(snapshot))
+    rating = rating_of(snapshot)
     return [
         UnmatchedRow(
             ticket_id(int(snapshot.ticket[row])),

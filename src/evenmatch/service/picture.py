@@ -19,9 +19,11 @@ from evenmatch.domain.queue import QueueSpec
 from evenmatch.domain.snapshot import Snapshot
 from evenmatch.domain.ticket import RATING_DEFAULT
 from evenmatch.errors import MatcherError
+from evenmatch.matchers.contract import wave_ranges
 from evenmatch.matchers.epgc import classify, tier_names
 from evenmatch.matchers.registry import build
 
+from .picture_words import words_of
 from .waits import ratings_of
 
 CELLS: Final = 400
@@ -29,10 +31,11 @@ GROUPS: Final = 40
 SEATS: Final = 400
 """Seats of all groups together."""
 _GRID: Final = (40, 10)
-"""Bins over rating and wait."""
+"""Bins over rating and wait; where there are bands, of all of them together."""
 _TIER_GRID: Final = (20, 4)
 """Bins over ping and wait, for each tier: of these there may be many, then only the fullest bins are shown."""
 _SIDES: Final = 2
+_DUE: Final = ("waits", "goes first")
 
 
 class Seat(msgspec.Struct, frozen=True):
@@ -69,46 +72,53 @@ class Picture(msgspec.Struct, frozen=True):
     count: list[int]
     players: list[int]
     low: list[float] = []
-    """Where the matcher has windows or ranges: from which rating on a ticket would take somebody now."""
+    """Where the matcher has windows or ranges: from which rating on a ticket would take somebody now; one that takes
+    anybody reaches as far beyond the crowd as the crowd is wide."""
     high: list[float] = []
     ping_ms: list[float | None] = []
     """Where the matcher goes by ping."""
     band: list[int] = []
     """Into `bands`; -1 = none."""
     bands: list[str] = []
-    """Tiers (epgc), or sides and "either" (ladder)."""
+    """Tiers (epgc), sides and "either" (ladder, even), or who goes first (even)."""
     edges: list[float] = []
     """The lowest rating of each tier but the first."""
     ticket: list[str] = []
     groups: list[Group] = []
     groups_more: int = 0
     """Proposals that are not shown."""
+    words: str = ""
+    """What is to be seen, by the matcher's rules."""
 
 
 def picture_of(spec: QueueSpec, snapshot: Snapshot, now_ms: int, groups: list[Group], more: int) -> Picture:
     """The picture of a snapshot."""
     name = spec.matcher.name
     columns: dict[str, Array] = {
-        "rating": _rating(snapshot),
+        "rating": rating_of(snapshot),
         "waited_s": (snapshot.waited_ms + (now_ms - snapshot.now_ms)) / 1000,
         "players": snapshot.size.astype(np.float64),
     }
     bands: list[str] = []
     edges: list[float] = []
     band = np.full(len(snapshot), -1)
+    matcher: Any = None
     try:
-        matcher: Any = build(name, spec.matcher.parameters)
-        if hasattr(matcher, "ranges") and len(snapshot):
-            columns["low"], columns["high"] = matcher.ranges(snapshot)
+        matcher = build(name, spec.matcher.parameters)
+        ranges = wave_ranges(matcher, snapshot) if len(snapshot) else None
     except MatcherError:  # the wave will say so; who waits is shown all the same
-        matcher = None
+        matcher = ranges = None
+    if ranges is not None:
+        columns["low"], columns["high"] = _drawable(*ranges, columns["rating"])
     if name == "epgc" and matcher is not None:
         edges, bands = [float(edge) for edge in matcher.boundaries], tier_names(matcher.boundaries)
         columns["ping_ms"] = snapshot.mean("ping_ms")
         band = classify(columns["rating"], matcher.boundaries)
-    elif name == "ladder" and matcher is not None:
+    elif name in ("ladder", "even") and matcher is not None and matcher.sides:
         bands = [*matcher.sides, "either"]
         band = _side(snapshot, list(matcher.sides))
+    elif ranges is not None and hasattr(matcher, "due"):
+        bands, band = list(_DUE), matcher.due(snapshot).astype(np.int64)
     binned = len(snapshot) > CELLS
     count = np.ones(len(snapshot))
     ticket: list[str] = []
@@ -136,10 +146,20 @@ def picture_of(spec: QueueSpec, snapshot: Snapshot, now_ms: int, groups: list[Gr
         ticket=ticket,
         groups=groups,
         groups_more=more,
+        words="" if matcher is None else words_of(matcher),
     )
 
 
-def _rating(snapshot: Snapshot) -> Array:
+def _drawable(low: Array, high: Array, rating: Array) -> tuple[Array, Array]:
+    """Ranges without end end a crowd's width beyond the crowd; who can't be seated has none."""
+    least, most = float(rating.min()), float(rating.max())
+    wide = max(most - least, 1.0)
+    ends = (np.where(np.isnan(end), rating, end).clip(least - wide, most + wide) for end in (low, high))
+    first, last = ends
+    return first, last
+
+
+def rating_of(snapshot: Snapshot) -> Array:
     """float64[n]: the mean rating of each ticket; where the queue has a rating a side, of those."""
     sides = [name for name in sorted(snapshot.facts) if name.startswith("ratings.")]
     if not sides:
@@ -167,10 +187,11 @@ def _side(snapshot: Snapshot, sides: list[str]) -> Array:
 def _cells(columns: dict[str, Array], band: Array) -> Array:
     """int64[n]: the bin of each ticket."""
     across = columns.get("ping_ms", columns["rating"])
-    wide, tall = _TIER_GRID if "ping_ms" in columns else _GRID
+    bands = int(band.max(initial=-1)) + 1
+    wide, tall = _TIER_GRID if "ping_ms" in columns else (_GRID[0] // max(1, bands), _GRID[1])
     cell = _bin(np.where(np.isnan(across), 0.0, across), wide) * tall + _bin(columns["waited_s"], tall)
-    if (band >= 0).any():
-        cell = cell * (int(band.max()) + 2) + band + 1
+    if bands:
+        cell = cell * (bands + 1) + band + 1
     return cell
 
 

@@ -37,6 +37,8 @@ class PointView(msgspec.Struct, frozen=True):
     quality: float | None
     gap: float | None
     """The mean over matches: rating points between the strongest and the weakest team, or in a lobby, ticket."""
+    ready_kept: float | None = None
+    """The share of ready checks that led to a match; null = none ended."""
 
 
 class WaitsView(msgspec.Struct, frozen=True):
@@ -108,7 +110,7 @@ def view_of(queue: str, since_ms: int, rows: Rows, waits: Waits) -> QueueHistory
 
 
 def _point(part: Rows) -> PointView:
-    gap = part.mean("gap")
+    gap, checked = part.mean("gap"), part.total("checked")
     return PointView(
         at_ms=part.first * STEP_MS,
         depth=round(float(part.depth.mean()), 1),
@@ -119,6 +121,7 @@ def _point(part: Rows) -> PointView:
         wait_p90_s=part.wait_s(0.9),
         quality=part.mean("quality"),
         gap=None if gap is None else round(gap, 1),
+        ready_kept=part.total("made") / checked if checked else None,
     )
 
 

@@ -1,7 +1,8 @@
 """The rating that a ticket waits with: ours, where the queue keeps ratings.
 
 What a ticket brings counts for a player without one, as the start, or where the queue trusts its backend. Our doubt
-about the rating goes with it, for matchers that read it.
+about the rating goes with it, for matchers that read it; with sides it is the largest among those the player may play,
+since which it will be is not known yet.
 """
 
 from collections.abc import Sequence
@@ -57,10 +58,14 @@ def _sided(rules: Rules, known: dict[Place, Rating], body: Player, member: Membe
     """The sides that a ticket names are those that it wants to play; without any, all that the player is rated on."""
     facts = dict(member.facts)
     named = [side for side in rules.sides if SIDE_FACT + side in facts]
+    doubts: list[float] = []
     for side in named or rules.sides:
         ours = known.get(rules.place(member.player, side))
         if ours is not None and not (named and rules.spec.trust_backend):
             facts[SIDE_FACT + side] = _in_bounds(ours.mu)
+            doubts.append(_in_bounds(ours.sigma))
+    if doubts:
+        facts = {SIGMA: max(doubts), **facts}
     return msgspec.structs.replace(member, facts=facts)
 
 

@@ -19,6 +19,7 @@ from .documented import QueueName, TicketId, granted, problems, response
 from .handlers import Answer, problem, turned_away, unknown
 from .hot import respond
 from .mailbox import Unavailable
+from .past_states import PastStates
 from .past_waves import PastWave, WaveRow, rebuilt
 from .queue_history import QueueHistoryAnswer, history
 from .runner import Runner
@@ -71,6 +72,7 @@ class Rebuilding:
         self._one = asyncio.Semaphore(1)
         self._asked = 0
         self._last: dict[tuple[str, int], bytes] = {}
+        self._states = PastStates()
 
     async def unknown_queue(self, queue: str) -> Answer | None:
         """The answer where there is no such queue, or no room for the question; None = there is both."""
@@ -119,7 +121,7 @@ class Rebuilding:
         row = self.runner.past_waves.find(queue, number, journal)
         if row is None:
             return None
-        found = _encode(WaveAnswer(rebuilt(journal, queue, row)))
+        found = _encode(WaveAnswer(rebuilt(journal, queue, row, self._states)))
         while len(self._last) >= _REBUILT_AT_ONCE:
             del self._last[next(iter(self._last))]
         self._last[queue, number] = found
@@ -135,7 +137,7 @@ async def story(runner: Runner, ticket: str) -> Answer:
     if busy is not None:
         return busy
     found: StoryView | Refusal | Unavailable = await runner.ask(
-        lambda views, now_ms: told(views, number, ticket, now_ms)
+        lambda views, now_ms: told(views, runner.past_waves, number, ticket, now_ms)
     )
     if isinstance(found, Refusal | Unavailable):
         return problem(wire.problem_of(found))

@@ -13,6 +13,7 @@ from evenmatch.domain import events as ev
 from evenmatch.domain.refusals import Refusal
 
 from . import messages
+from .past_waves import PastWaves
 from .views import Views
 
 SENTENCES_MOST: Final = 200
@@ -61,35 +62,43 @@ class StoryView(msgspec.Struct, frozen=True):
     """The last 200 at most; what the journal no longer keeps is left out."""
 
 
-def told(views: Views, ticket: int, name: str, now_ms: int) -> StoryView | Refusal:
+def told(views: Views, waves: PastWaves, ticket: int, name: str, now_ms: int) -> StoryView | Refusal:
     """A ticket's story; in the engine thread."""
     story = messages.story(views, ticket, None, now_ms)
     if isinstance(story, Refusal):
         return story
     assert isinstance(story, messages.Story)
     sentences = []
-    kept_ms, since_ms = 0, None
+    kept_ms, since = 0, None
     for message in story.told[-SENTENCES_MOST:]:
         content = msgspec.json.decode(message.text)
+        event = views.journal.event(message.sequence)
+        after = ""
         if message.kind in ("queued", "requeued"):
-            since_ms = content["at_ms"]
-        elif message.kind == "proposed" and since_ms is not None:
-            kept_ms, since_ms = kept_ms + content["at_ms"] - since_ms, None
-        sentences.append(_sentence(views, message, content, ticket, kept_ms))
+            since = (message.sequence, content["at_ms"])
+        elif isinstance(event, ev.WaveFinished) and since is not None:
+            waited_ms = content["at_ms"] - since[1]
+            after = _after(waited_ms, waves.missed(event.queue, since[0], event.wave))
+            kept_ms, since = kept_ms + waited_ms, None
+        proposal, match = content.get("proposal") or {}, content.get("match") or {}
+        words = _words(views, message.kind, content, event, ticket, kept_ms)
+        sentences.append(
+            Sentence(
+                message.sequence,
+                content["at_ms"],
+                message.kind,
+                f"{after}{words[0].lower()}{words[1:]}" if after else words,
+                proposal.get("id"),
+                match.get("id"),
+            )
+        )
     return StoryView(name, story.over, sentences)
 
 
-def _sentence(views: Views, message: messages.Told, content: dict[str, Any], ticket: int, kept_ms: int) -> Sentence:
-    event = views.journal.event(message.sequence)
-    proposal, match = content.get("proposal") or {}, content.get("match") or {}
-    return Sentence(
-        message.sequence,
-        content["at_ms"],
-        message.kind,
-        _words(views, message.kind, content, event, ticket, kept_ms),
-        proposal.get("id"),
-        match.get("id"),
-    )
+def _after(waited_ms: int, missed: int | None) -> str:
+    """How long it waited until a wave took it, and how many did not."""
+    waves = "" if missed is None else " and 1 wave" if missed == 1 else f" and {missed} waves"
+    return f"After {waited_ms / 1000:.3g} s{waves}, "
 
 
 def _words(views: Views, kind: str, content: dict[str, Any], event: ev.Event | None, ticket: int, kept_ms: int) -> str:

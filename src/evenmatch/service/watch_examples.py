@@ -91,6 +91,7 @@ HISTORY: Final[dict[str, Any]] = {
                 "wait_p90_s": 11.7,
                 "quality": 0.91,
                 "gap": 42.5,
+                "ready_kept": 0.94,
             }
         ],
         "gone": {"left": 1},

@@ -2,12 +2,14 @@
 
     engine thread: numbers and copies ─> a thread: pictures ─> encoded once a queue ─> everybody who watches it
 
-1. However many watch, a frame is made once for each queue that is watched, and none while nobody watches.
+1. However many watch, a frame is made once for each queue that is watched, and none while nobody watches. Whoever
+   comes does not wait for the next second.
 2. A frame has a bounded size (`picture`). Who reads too slowly misses frames, and holds up nobody.
 3. Numbers of the last minutes come from `history`, so they are there at once and for everybody the same.
 """
 
 import asyncio
+import contextlib
 import time
 from typing import Final
 
@@ -32,6 +34,8 @@ from .wire import problem_of
 log = structlog.get_logger("evenmatch.watching")
 
 EVERY_S: Final = 1.0
+SOONEST_S: Final = 0.2
+"""Who comes is told at once, but frames are made no faster than this."""
 WATCHERS_MOST: Final = 64
 _OUTBOX: Final = 2
 _encode = msgspec.json.Encoder().encode
@@ -123,6 +127,7 @@ class Watch:
         self.runner, self.hub, self.version = runner, hub, version
         self.watchers: list[Watcher] = []
         self._making: asyncio.Task[None] | None = None
+        self._came = asyncio.Event()
         self._told_ms: dict[str, int] = {}
         """Queue -> up to when its proposals were shown."""
         hub.closing.append(self.close)
@@ -149,6 +154,7 @@ class Watch:
         watcher = Watcher(queue)
         self.watchers.append(watcher)
         self.hub.open += 1
+        self._came.set()
         if self._making is None or self._making.done():
             self._making = asyncio.create_task(self._make())
         gone = asyncio.ensure_future(line.until_gone())
@@ -171,11 +177,14 @@ class Watch:
         loop = asyncio.get_running_loop()
         while self.watchers:
             began = loop.time()
+            self._came.clear()
             try:
                 await self._frame()
             except Exception:
                 log.exception("a frame failed; the next one is tried")
-            await asyncio.sleep(max(0.05, EVERY_S - (loop.time() - began)))
+            await asyncio.sleep(max(0.05, SOONEST_S - (loop.time() - began)))
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._came.wait(), max(0.0, EVERY_S - (loop.time() - began)))
 
     async def _frame(self) -> None:
         queues = {watcher.queue for watcher in self.watchers}

@@ -1,0 +1,93 @@
+"""A server with the demonstration's crowd, and the names of things to look at."""
+
+import asyncio
+import threading
+from pathlib import Path
+from typing import Any, Final
+
+from evenmatch.client import Client
+from evenmatch.demo.crowd import Crowd
+
+from ..service.harness import Server, eventually, queue
+
+QUEUES: Final = (Path(__file__).parents[2] / "src/evenmatch/demo/queues.toml").read_text()
+QUIET: Final = queue("quiet", size=100, timeout_s=None)
+"""A queue beside the crowd's, in which nobody is matched."""
+WAVES: Final = {
+    "clans": "sanction score",
+    "duel": "buckets apart",
+    "lobby": "iteration",
+    "sessions": "leader",
+    "sides": "8. clean up",
+    "squads": "players seated at most",
+}
+"""Queue -> words that only a wave of its matcher has."""
+
+
+class Crowded:
+    """The server and its crowd."""
+
+    def __init__(self, server: Server) -> None:
+        self.server = server
+        self.waiting = server.join("quiet", "ann")["id"]
+        self.cancelled = server.join("quiet", "ben")["id"]
+        assert server.http.delete(f"/v1/tickets/{self.cancelled}").status_code in (200, 204)
+        self.loop = asyncio.new_event_loop()
+        self.thread = threading.Thread(target=self._play, daemon=True)
+        self.stop = asyncio.Event()
+        self.thread.start()
+
+    def _play(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        self.loop.run_until_complete(self._crowd())
+
+    async def _crowd(self) -> None:
+        async with Client(self.server.url) as client:
+            playing = asyncio.create_task(Crowd(client, pace=1.5).play())
+            await self.stop.wait()
+            playing.cancel()
+            await asyncio.gather(playing, return_exceptions=True)
+
+    def close(self) -> None:
+        """Let everybody go home."""
+        self.loop.call_soon_threadsafe(self.stop.set)
+        self.thread.join(60)
+        self.loop.close()
+
+    def ask(self, path: str) -> Any:
+        """What the server answers; None = nothing yet."""
+        answer = self.server.http.get(path)
+        return answer.json() if answer.status_code == 200 else None
+
+    def waves(self, name: str) -> list[dict[str, Any]]:
+        """Past waves, newest first."""
+        answer = self.ask(f"/v1/queues/{name}/waves")
+        return [] if answer is None else list(answer["waves"])
+
+    def leaders(self) -> list[dict[str, Any]]:
+        """The leaderboard of duel."""
+        answer = self.ask("/v1/queues/duel/leaderboard")
+        return [] if answer is None else list(answer["leaders"])
+
+    def views(self) -> dict[str, tuple[str, str]]:
+        """Name -> address of each view, and words that it shows."""
+        past = {name: eventually(lambda name=name: self.waves(name), f"a wave of {name}") for name in WAVES}  # type: ignore[misc]
+        rated = eventually(self.leaders, "ratings")[0]
+        (result, *_) = self.ask(f"/v1/players/{rated['player']}/history")["history"]
+        match = self.ask(f"/v1/matches/{result['match']}")["match"]
+        return {
+            "overview": ("", "tickets wait"),
+            **{f"queue-{name}": (f"queue/{name}", "Wait of the matched") for name in WAVES},
+            "queue-quiet": ("queue/quiet", "Nothing yet in this time."),
+            "waves": ("queue/duel/waves", "Waves that matched somebody"),
+            **{
+                f"wave-{name}": (f"queue/{name}/wave/{past[name][0]['number']}", words) for name, words in WAVES.items()
+            },
+            "ticket-waiting": (f"ticket/{self.waiting}", "Why it waits"),
+            "ticket-cancelled": (f"ticket/{self.cancelled}", "It left the queue."),
+            "ticket-matched": (f"ticket/{match['teams'][0]['tickets'][0]['id']}", "It joined duel."),
+            "player": (f"player/{rated['player']}", "What each result did"),
+            "match": (f"match/{match['id']}", "rank 1"),
+            "operate-without-key": ("queue/duel/operate", "An operator's key is needed"),
+            "nowhere": ("nowhere", "There is no such view."),
+        }
