@@ -166,7 +166,7 @@ def tune(
         holds=holds,
         sure=all(one is True for one in surely) or any(one is False for one in surely),
         toml=_toml(spec, _warning(population, wanted, chosen.short == 0, holds)),
-        notes=populations.notes(given),
+        notes=populations.notes(given, hours),
         ceiling=ceiling(given, folder),
         implied=implied(targets),
     )
