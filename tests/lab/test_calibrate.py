@@ -11,6 +11,7 @@ import pytest
 from evenmatch import config
 from evenmatch.domain.arrays import Array
 from evenmatch.errors import LabError
+from evenmatch.lab import files
 from evenmatch.lab.calibrate import cinder_of, even_of, least_wait_s, lobbies_of, tiers_of, windows_of
 from evenmatch.matchers.cinder import bucket_edges, sanction_score
 
@@ -118,12 +119,33 @@ def test_the_tables_can_be_pasted(tmp_path: Path) -> None:
     assert [spec.matcher.name for spec in specs] == ["epgc", "even", "ladder", "buckets"]
     shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert told["toml"] in shown
+    plainly = " ".join(shown.split())
+    assert "the median player meets somebody, nine times in ten, within 30 s if" in plainly
+    assert "a player at the edge, with 2.5% of all beyond, within 60 s if" in plainly
     assert "lobbies and makes no teams: one of 10, as in its document" in shown
     wide = told["windows"]
     base, growth = wide["ladder"]["windows"][1]
     assert f"{base} points at first and {growth} more a wave missed, {base + 11 * growth} after 60 s" in shown
     assert base + 11 * growth >= wide["last"] - 1
     assert f"One's own bucket at first, {wide['buckets']['bucket']} points wide" in shown
+
+
+def test_a_rating_that_no_queue_takes_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "r.csv"
+    for value, told in (
+        ("1e9", "line 4 has '1e9'"),
+        ("-1000001", "line 4 has '-1000001'"),
+        ("inf", "line 4 has 'inf'"),
+    ):
+        file.write_text(f"rating\n1500\n1600\n{value}\n")
+        with pytest.raises(
+            LabError, match="column 'rating' is to hold ratings, numbers from -1,000,000 to 1,000,000"
+        ) as why:
+            files.column(file, "rating")
+        assert told in str(why.value)
+        file.write_text(f"lobby,rating\na,1\na,2\nb,3\nb,{value}\n")
+        with pytest.raises(LabError, match="column 'rating' is to hold ratings"):
+            lobbies_of(file, "lobby", "rating")
 
 
 def test_epgc_and_even_get_the_format_that_is_asked_for(tmp_path: Path) -> None:

@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from evenmatch.errors import LabError
-from evenmatch.lab import population
+from evenmatch.lab import population, traffic
 from evenmatch.lab.keys import keys_of
 from evenmatch.lab.population_page import population_page
+
+from .small import FOLDER, crowd
 
 
 @pytest.mark.parametrize(
@@ -78,3 +80,23 @@ def test_the_command_prints_presets_that_are_populations(tmp_path: Path) -> None
     assert population.of_text(whole, "x") == population.load("team5-small")[0]
     assert "is no population" in run("nope").stderr
     assert run("team5-small", "--reference").returncode == 2
+
+
+def test_a_curve_that_lets_nobody_come_is_named_as_the_cause() -> None:
+    curve = tuple(0.0 if 12 <= hour < 18 else 1.0 for hour in range(24))
+    given = crowd("duel-small", arrivals={"curve": curve, "from_h": 12.0, "sessions_a_day": 100_000.0})
+    with pytest.raises(LabError, match=r"from 12 o'clock: arrivals\.curve has the weight 0 in all of them; begin at"):
+        traffic.draw(given, FOLDER, 1, 4.0)
+    assert len(traffic.draw(given, FOLDER, 1, 8.0)) > 0
+    quiet = crowd("duel-small", arrivals={"curve": (), "bursts": (population.Burst(at_h=0.0, lasts_min=90, times=0),)})
+    with pytest.raises(LabError, match=r"arrivals\.bursts with times = 0 cover all of them"):
+        traffic.draw(quiet, FOLDER, 1, 1.0)
+
+
+def test_a_burst_after_the_end_is_said() -> None:
+    given = crowd("duel-small", arrivals={"bursts": (population.Burst(at_h=5.0), population.Burst(at_h=1.0))})
+    assert population.notes(given, 4.0)[0] == (
+        "A burst begins after the run's end (4 h), at 5 h: nothing of it is seen."
+    )
+    assert not any("burst" in note for note in population.notes(given, 6.0))
+    assert population.notes(given, 1.0)[0].startswith("2 bursts begin after the run's end (1 h), at 5, 1 h")

@@ -60,3 +60,27 @@ def test_names_of_points_cover_neither_each_other_nor_leave_the_plot() -> None:
     assert drawn.count('class="leader"') >= 8
     assert drawn.count('class="path s0"') == 1, "the front is a line"
     assert 'class="path s1"' not in drawn
+
+
+@pytest.mark.parametrize("kind", ["lines", "steps", "columns", "bars", "points"])
+@pytest.mark.parametrize(
+    ("x", "y"), [((10.0,), (3.0,)), ((0.0,), (0.0,)), ((10.0, 10.0), (0.0, 0.0)), ((1e-12,), (1e-12,))]
+)
+def test_an_axis_with_one_value_is_drawn(kind: str, x: tuple[float, ...], y: tuple[float, ...]) -> None:
+    if kind in ("columns", "bars"):
+        x, y = ((0.0,) if kind == "bars" else x[:1]), y[:1]
+    categories = ("all",) if kind == "bars" else ()
+    series = Series("one", x, y, names=("a",) * len(x))
+    drawn = svg(Chart("c", "t", "c", kind, "x", "y", (series,), categories=categories))
+    assert "nan" not in drawn
+    places = [float(place) for place in re.findall(r'(?:cx|x)="([-\d.]+)"', drawn)]
+    assert all(0 <= place <= 720 for place in places)
+
+
+def test_players_of_one_skill_can_be_compared_on_a_page(tmp_path: Path) -> None:
+    (tmp_path / "flat.toml").write_text('title = "x"\nskill = { spread = 0 }\n')
+    arguments = ("--population", "flat.toml", "--hours", "0.1", "--seeds", "1", "--matchers", "buckets,first_come")
+    done = run("compare", *arguments, "--report", "x.html", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "first_come" in done.stdout
+    assert "</html>" in (tmp_path / "x.html").read_text()

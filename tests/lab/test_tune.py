@@ -1,5 +1,6 @@
 """Tuning: targets that can be read, spaces that every matcher can use, one answer a seed, and honesty about both."""
 
+import math
 from pathlib import Path
 
 import msgspec
@@ -8,12 +9,15 @@ import pytest
 from evenmatch import config
 from evenmatch.errors import LabError
 from evenmatch.lab import population, tune_report
+from evenmatch.lab.ceiling import ceiling
 from evenmatch.lab.intervals import Interval
 from evenmatch.lab.queues import NotApplicable, for_matcher
 from evenmatch.lab.spaces import SPACES, knobs, parameters
-from evenmatch.lab.targets import of_words
-from evenmatch.lab.tune import tune
+from evenmatch.lab.targets import implied, of_words
+from evenmatch.lab.tune import Maker, Tried, contenders, pick, tune
 from evenmatch.matchers import registry
+
+from .small import FOLDER, crowd
 
 SMALL = {"trials": 6, "hours": 0.2, "seeds": 1, "held_out": 1, "workers": 1}
 
@@ -52,6 +56,33 @@ def test_of_two_targets_for_one_measure_the_stricter_counts() -> None:
     assert limits("p50 wait 60 s", "p90 wait 30 s") == [60.0, 30.0]
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ("p90 wait 60 s", "p90 wait 30 s"),
+            ["The target 'p90 wait 60 s' says nothing more: 'p90 wait 30 s' implies it."],
+        ),
+        (
+            ("p90 wait 30 s", "p50 wait 30 s"),
+            ["The target 'p50 wait 30 s' says nothing more: 'p90 wait 30 s' implies it."],
+        ),
+        (("p90 wait 30 s", "p90 wait 30 s"), ["The target 'p90 wait 30 s' is given twice."]),
+        (("p90 wait 60 s", "p50 wait 30 s"), []),
+        (("p90 wait 60 s", "90 % of matches within 45-55 %"), []),
+        (
+            ("80 % of matches within 45-55 %", "90 % of matches within 45-55 %"),
+            [
+                "The target '80 % of matches within 45-55 %' says nothing more: "
+                "'90 % of matches within 45-55 %' implies it."
+            ],
+        ),
+    ],
+)
+def test_a_target_that_says_nothing_more_is_named(words: tuple[str, ...], said: list[str]) -> None:
+    assert implied(words) == said
+
+
 @pytest.mark.parametrize("matcher", sorted(SPACES))
 @pytest.mark.parametrize("end", ["low", "high"])
 def test_the_ends_of_every_space_can_be_played(matcher: str, end: str) -> None:
@@ -64,6 +95,28 @@ def test_the_ends_of_every_space_can_be_played(matcher: str, end: str) -> None:
         pytest.fail(f"{matcher}: {own}: {why}")
     assert spec.matcher.name == matcher
     assert every_s > 0
+
+
+@pytest.mark.parametrize("matcher", sorted(SPACES))
+def test_every_matcher_can_be_tuned(matcher: str) -> None:
+    given = "team5-small" if matcher in ("cinder", "exact") else "duel-small"
+    found = tune(matcher, ["p90 wait 500 s"], given, trials=1, hours=0.05, seeds=1, held_out=1, workers=1)
+    assert len(found.tried) == 1
+    (spec,) = config.parse(found.toml, "pasted")
+    assert spec.matcher.name == matcher
+
+
+def test_a_matcher_without_a_space_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    rest = {name: space for name, space in SPACES.items() if name != "lom"}
+    monkeypatch.setattr("evenmatch.lab.spaces.SPACES", rest)
+    with pytest.raises(LabError, match="lom cannot be tuned: nothing is known to turn; use buckets, "):
+        tune("lom", ["p90 wait 60 s"])
+
+
+def test_one_tier_is_written_without_boundaries() -> None:
+    given, folder = population.load("duel-small")
+    spec, own, _ = Maker("epgc", given, folder)({"alpha": 1.0, "beta": 1.0, "tiers": 1, "every_s": 5.0})
+    assert own["boundaries"] == spec.matcher.parameters["boundaries"] == []
 
 
 def test_every_matcher_has_a_space() -> None:
@@ -162,3 +215,51 @@ def test_what_cannot_be_tuned_is_refused_before_anything_is_run() -> None:
         tune("ladder", ["p90 wait 60 s"], "team5-small")
     with pytest.raises(LabError, match="must be 1 or more"):
         tune("lom", ["p90 wait 60 s"], trials=0)
+
+
+def test_who_serves_too_few_is_neither_chosen_nor_on_the_front() -> None:
+    found = tune("buckets", ["60 % of matches within 45-55 %"], **SMALL)  # type: ignore[arg-type]
+    enough = [one for one in found.tried if one.serves_enough]
+    assert 0 < len(enough) < len(found.tried), "some of them serve too few, or nothing is shown"
+    assert found.chosen in enough
+    assert set(map(repr, found.front)) <= set(map(repr, enough))
+    fair, many = Tried({}, 5.0, 30.0, 0.6, 0.1, 0.65), Tried({}, 6.0, 40.0, 0.3, 0.5, 0.95)
+    assert pick(contenders([fair, many]), found.targets) == many
+    told = tune_report.html(found, "x")
+    assert "neither on the front nor chosen" in told
+    assert "serves too few of those who came" in told
+
+
+def test_where_all_serve_too_few_that_is_said() -> None:
+    few = [Tried({}, 5.0, 30.0, 0.2, 0.0, 0.5), Tried({}, 6.0, None, 0.3, 1.0, 0.4)]
+    assert contenders(few) == few
+    assert contenders([*few, Tried({}, 7.0, 90.0, 0.1, 2.0, 0.95)]) == [Tried({}, 7.0, 90.0, 0.1, 2.0, 0.95)]
+    found = tune("first_come", ["p90 wait 500 s"], **SMALL)  # type: ignore[arg-type]
+    low = msgspec.structs.replace(found, tried=few, front=few[:1], chosen=few[0])
+    assert any(said.startswith("No setting served 90%") for said in tune_report.caveats(low))
+    mixed = msgspec.structs.replace(low, tried=[*few, Tried({}, 7.0, 90.0, 0.1, 2.0, 0.95)], met=False)
+    assert tune_report.missed(mixed) == "No setting met the target and served 90% of those who came."
+    none = msgspec.structs.replace(low, front=[])
+    assert tune_report.front_words(none).startswith("There is no front: ")
+    assert "There is no front" in tune_report.html(none, "x")
+
+
+def test_a_target_that_ratings_do_not_allow_is_told_with_the_ceiling() -> None:
+    gap = 400 * math.log10(0.55 / 0.45)
+
+    def about(error: float, spread: float, players: int) -> float:
+        """By hand: who is rated so differs from it by what is left of the error, knowing how skills spread."""
+        left = error * spread / math.hypot(error, spread)
+        return math.erf(gap / (left * math.sqrt(2 / players)) / math.sqrt(2))
+
+    for name, players in (("duel-small", 1), ("team5-small", 5)):
+        given = crowd(name, ratings={"error": 100.0, "newcomers": 0.0}, skill={"kind": "normal", "spread": 300.0})
+        found = ceiling(given, FOLDER)
+        assert found.fair_share == pytest.approx(about(100.0, 300.0, players), abs=0.015)
+        assert found.rating_error == pytest.approx(100 * math.sqrt(2 / math.pi), rel=0.03)
+    sure = crowd("duel-small", ratings={"error": 0.0, "newcomers": 0.0})
+    assert ceiling(sure, FOLDER).fair_share > 0.99
+    told = tune("first_come", ["90 % of matches within 45-55 %"], **SMALL)  # type: ignore[arg-type]
+    assert any(said.startswith("No matcher can reach more than about ") for said in tune_report.caveats(told))
+    low = tune("first_come", ["1 % of matches within 45-55 %"], **SMALL)  # type: ignore[arg-type]
+    assert not any(said.startswith("No matcher can") for said in tune_report.caveats(low))

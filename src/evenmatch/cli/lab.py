@@ -111,12 +111,12 @@ def compare(
                 file=sys.stderr,
             )
             raise SystemExit(INTERRUPTED) from None
-    if report is not None:
-        pages.write(report, found, _command())
     if json:
         sys.stdout.write(msgspec.json.encode(found.to_dict() | {"verdict": sentences(found)}).decode() + "\n")
     else:
         _show(found)
+    if report is not None:  # after the table, which is not lost if this should fail
+        pages.write(report, found, _command())
 
 
 def _listed(text: str) -> list[str] | None:
@@ -179,7 +179,7 @@ def _show(found: Comparison) -> None:
         share, reasons = row.turned_away
         if reasons:
             console.print(Text(f"{row.name} turned {share:.1%} away at the door: {', '.join(reasons)}", style="yellow"))
-    for note in (*dealt(found), *notes(found.population)):
+    for note in (*dealt(found), *notes(found.population, found.hours)):
         console.print(Text(note))
     for one in found.not_played:
         console.print(Text(f"{one.name} is not applicable: {one.why}", style="yellow"))

@@ -17,6 +17,7 @@ from evenmatch.domain.queue import Format
 from evenmatch.errors import LabError
 from evenmatch.lab import files
 from evenmatch.lab.calibrate import (
+    EDGE,
     OVERLAP,
     WAYS,
     Cinder,
@@ -111,9 +112,11 @@ def calibrate(
         )
     if wide is not None:
         console.print(
-            f"windows: nine in ten meet somebody at {wide.arrivals_a_minute:g} arrivals a minute if {wide.first:g} "
-            f"points are accepted at first, and {wide.last:g} after {wide.wait_s:g} s. Matchers count in whole waves "
-            "and buckets: what they come to stands above each table."
+            f"windows: at {wide.arrivals_a_minute:g} arrivals a minute the median player meets somebody, nine times in "
+            f"ten, within {max(wide.every_s, wide.wait_s / 2):g} s if {wide.first:g} points are accepted at first; and "
+            f"a player at the edge, with {EDGE:.1%} of all beyond, within {wide.wait_s:g} s if it has come to "
+            f"{wide.last:g} points by then. Matchers count in whole waves and buckets: what they come to stands above "
+            "each table."
         )
     console.print("\nFor queues.toml:\n")
     print(fragment, end="")

@@ -16,6 +16,7 @@ from rich.text import Text
 from evenmatch.cli.lab import INTERRUPTED, RESULTS
 from evenmatch.errors import EvenmatchError
 from evenmatch.lab import tune_report
+from evenmatch.lab.plain import named
 from evenmatch.lab.pool import Stopped
 from evenmatch.lab.tune import Tried, Tuned
 from evenmatch.lab.tune import tune as search
@@ -93,12 +94,12 @@ def tune(
             told = f"evenmatch: stopped; what is done is kept in {results}. The same command goes on from there."
             print(told, file=sys.stderr)
             raise SystemExit(INTERRUPTED) from None
-    if report is not None:
-        tune_report.write(report, found, shlex.join(["evenmatch", *sys.argv[1:]]))
     if json:
         sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
     else:
         _show(found)
+    if report is not None:
+        tune_report.write(report, found, shlex.join(["evenmatch", *sys.argv[1:]]))
     if not (found.met and found.holds):
         raise SystemExit(MISSED)
 
@@ -108,18 +109,21 @@ def _show(found: Tuned) -> None:
     wanted = " and ".join(target.words for target in found.targets)
     console.print(Text(f"{found.matcher} on {found.population}: {wanted}; {found.trials} settings tried"))
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for title in ("wait p90 s", "fair", "wave s", "parameters"):
+    for title in ("wait p90 s", "fair", "matched", "wave s", "parameters"):
         table.add_column(title, justify="left" if title == "parameters" else "right")
     for one in found.front:
         chosen = one == found.chosen
         table.add_row(*_cells(one), style="green" if chosen else "")
-    console.print("the front: nothing that was tried beats these in both")
-    console.print(table)
+    console.print(Text(tune_report.front_words(found)))
+    if found.front:
+        console.print(table)
     if not found.met:
-        console.print(Text("No setting met the target; the nearest:", style="yellow"))
+        console.print(Text(f"{tune_report.missed(found)} The nearest:", style="yellow"))
     else:
         console.print("chosen:")
-    console.print(Text("  " + "  ".join(_cells(found.chosen))))
+    wait, fair, served, every_s, own = _cells(found.chosen)
+    told = f"wait p90 {wait} s, {fair} fair, {served} matched, a wave every {every_s} s: {own or 'no parameters'}"
+    console.print(Text(f"  {told}"))
     seeds = "one seed" if len(found.held_out) == 1 else f"{len(found.held_out)} seeds"
     console.print(f"on {seeds} that the search never saw:")
     for name, mean in found.checked.items():
@@ -138,4 +142,5 @@ def _show(found: Tuned) -> None:
 def _cells(one: Tried) -> list[str]:
     wait = "-" if one.wait_s is None else f"{one.wait_s:.0f}"
     fair = "-" if one.fair_share is None else f"{one.fair_share:.1%}"
-    return [wait, fair, f"{one.every_s:g}", ", ".join(f"{name}={value}" for name, value in one.parameters.items())]
+    served = "-" if one.served is None else f"{one.served:.1%}"
+    return [wait, fair, served, f"{one.every_s:g}", named(one.parameters)]

@@ -13,12 +13,15 @@ from rich.table import Table
 from rich.text import Text
 
 from evenmatch import config, recovery
-from evenmatch.domain.queue import MatcherSpec, QueueSpec
-from evenmatch.errors import ConfigError, LabError
+from evenmatch.domain.queue import QueueSpec
+from evenmatch.errors import LabError
 from evenmatch.lab import past as pasts
 from evenmatch.lab import replay_report
-from evenmatch.lab.queues import fitted
+from evenmatch.lab.fits import GIVEN
+from evenmatch.lab.past_fits import fitted_to_past
+from evenmatch.lab.plain import counted
 from evenmatch.lab.replay import LIMITS, Summary, summary, what_if
+from evenmatch.lab.replay_report import Told
 from evenmatch.matchers import registry
 from evenmatch.pages.page import require_writable
 from evenmatch.storage.sqlite import SqliteJournal
@@ -43,7 +46,7 @@ def replay(
     with_
         A file of queues: the rules to try. Of several, the one with the name of the journal's queue.
     matcher
-        Another matcher, with its defaults, and otherwise the rules of the journal's queue.
+        Another matcher, fitted to the journal's ratings and arrivals; otherwise the rules of the journal's queue.
     queue
         The queue of the journal; where only one was joined it may be left out.
     report
@@ -60,31 +63,51 @@ def replay(
         return
     if report is not None:
         require_writable(report)
-    with SqliteJournal(journal, read_only=True) as opened, Console(stderr=True).status("reading the journal ..."):
+    with SqliteJournal(journal, read_only=True) as opened, Console(stderr=True).status("proving the journal ..."):
+        recovery.verify(opened)
         past = pasts.read(opened, queue)
         whole = opened.oldest == 1
-    spec = _rules(past, with_, matcher)
+    spec, origin = _rules(past, with_, matcher)
     with Console(stderr=True).status("running its players through the other rules ..."):
-        then, now = summary(past.story), what_if(past, spec)
-    limits = [*LIMITS, *_further(past, whole, now)]
-    found = {
+        now, same = what_if(past, spec), _same(past)
+    limits = [*LIMITS, *_further(past, whole, now, same)]
+    told = Told(past, spec, origin, summary(past.story), same, now, limits)
+    if json:
+        sys.stdout.write(msgspec.json.encode(_plain(told)).decode() + "\n")
+    else:
+        _show(told)
+    if report is not None:
+        replay_report.write(report, told, shlex.join(["evenmatch", *sys.argv[1:]]))
+
+
+def _plain(told: Told) -> dict[str, Any]:
+    past = told.past
+    return {
         "queue": past.spec.name,
         "hours": round((past.last_ms - past.first_ms) / 3_600_000, 3),
-        "journal": {**_ran(past.spec), **msgspec.to_builtins(then)},
-        "what_if": {**_ran(spec), **msgspec.to_builtins(now)},
-        "limits": limits,
+        "words": replay_report.words(told),
+        "journal": {**_ran(past.spec, GIVEN), **msgspec.to_builtins(told.then)},
+        "same_rules": None if told.same is None else {**_ran(past.spec, GIVEN), **msgspec.to_builtins(told.same)},
+        "what_if": {**_ran(told.spec, told.origin), **msgspec.to_builtins(told.now)},
+        "limits": told.limits,
     }
-    if report is not None:
-        replay_report.write(report, past, spec, then, now, limits, shlex.join(["evenmatch", *sys.argv[1:]]))
-    if json:
-        sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
-    else:
-        told = [replay_report.parameters_of(one) for one in (past.spec, spec)]
-        _show(found, replay_report.lasted(past), [*told, replay_report.checked(then)])
 
 
-def _ran(spec: QueueSpec) -> dict[str, Any]:
-    return {"matcher": spec.matcher.name, "parameters": spec.matcher.parameters, "every_s": spec.wave.every_s}
+def _same(past: pasts.Past) -> Summary | None:
+    """The journal's own rules in a what-if; none, where they changed so that nobody could have joined."""
+    try:
+        return what_if(past, past.spec)
+    except LabError:
+        return None
+
+
+def _ran(spec: QueueSpec, origin: str) -> dict[str, Any]:
+    return {
+        "matcher": spec.matcher.name,
+        "parameters": spec.matcher.parameters,
+        "parameters_from": origin,
+        "every_s": spec.wave.every_s,
+    }
 
 
 def _prove(path: Path, json: bool) -> None:
@@ -97,49 +120,50 @@ def _prove(path: Path, json: bool) -> None:
     print(f"state hash {found.hash}")
 
 
-def _rules(past: pasts.Past, with_: Path | None, matcher: str | None) -> QueueSpec:
+def _rules(past: pasts.Past, with_: Path | None, matcher: str | None) -> tuple[QueueSpec, str]:
+    """The rules to try, and where their parameters come from."""
     if with_ is not None:
         specs = {spec.name: spec for spec in config.load(with_)}
         if len(specs) > 1 and past.spec.name not in specs:
             raise LabError(f"{with_} has several queues, and none is called {past.spec.name}: {', '.join(specs)}")
-        return specs.get(past.spec.name) or next(iter(specs.values()))
+        return specs.get(past.spec.name) or next(iter(specs.values())), GIVEN
     assert matcher is not None
     if matcher not in registry.MATCHERS:
         raise LabError(f"there is no matcher {matcher!r}: use {', '.join(registry.names())}")
-    form, parameters = fitted(matcher, past.spec.format)
-    spec = msgspec.structs.replace(past.spec, format=form, matcher=MatcherSpec(matcher, parameters))
-    try:
-        return config.parse(config.to_toml([spec]), past.spec.name)[0]
-    except ConfigError as error:
-        raise LabError(f"{matcher} cannot play {past.spec.name}: {str(error).partition(': ')[2]}") from None
+    return fitted_to_past(past, matcher)
 
 
-def _further(past: pasts.Past, whole: bool, now: Summary) -> list[str]:
+def _further(past: pasts.Past, whole: bool, now: Summary, same: Summary | None) -> list[str]:
     """What else must be known of this very answer."""
     found = []
     if not whole:
         found.append("the journal's oldest events are archived: what was before them is not in it")
     if past.changes:
-        found.append(f"the queue's rules changed {past.changes} times meanwhile; the other rules held throughout")
+        often = counted(past.changes, "time")
+        found.append(f"the queue's rules changed {often} meanwhile; in a what-if the last of them hold throughout")
+    if same is None:
+        found.append("under the journal's last rules nobody of it could have joined: they have no what-if")
     if now.refused:
-        why = "; ".join(f"{said} ({count} tickets)" for said, count in now.refused.items())
+        why = "; ".join(f"{said} ({counted(count, 'ticket')})" for said, count in now.refused.items())
         found.append(f"the other rules would have turned some away: {why}")
     return found
 
 
-def _show(found: dict[str, Any], lasted: str, said: list[str]) -> None:
+def _show(told: Told) -> None:
     console = Console(highlight=False)
-    console.print(f"{found['queue']}, {lasted}")
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("")
-    then, now = found["journal"], found["what_if"]
-    table.add_column(f"{then['matcher']}, as it was", justify="right")
-    table.add_column(f"{now['matcher']}, what if", justify="right")
+    console.print(Text(f"{told.past.spec.name}, {replay_report.lasted(told.past)}"))
+    for sentence in replay_report.words(told):
+        console.print(Text(sentence))
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("", no_wrap=True)
+    for title in told.columns:
+        table.add_column(Text(title), justify="right")
+    plain = [msgspec.to_builtins(one) for one in told.columns.values()]
     for name, pick in replay_report.ROWS.items():
-        table.add_row(name, pick(then), pick(now))
+        table.add_row(name, *(pick(one) for one in plain))
     console.print(table)
-    for words in filter(None, said):
+    for words in filter(None, [*told.settings, replay_report.checked(told.then)]):
         console.print(Text(words))
     console.print("A what-if has limits:")
-    for limit in found["limits"]:
-        console.print(f"- {limit}")
+    for limit in told.limits:
+        console.print(Text(f"- {limit}"))

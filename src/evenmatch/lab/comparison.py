@@ -217,9 +217,9 @@ class Comparison(msgspec.Struct, frozen=True):
     def to_polars(self) -> Any:
         """A polars.DataFrame of the records."""
         try:
-            import polars  # type: ignore[import-not-found]
+            import polars
         except ImportError:
-            raise LabError("polars is not installed: pip install polars") from None
+            raise LabError("polars is not installed: install evenmatch[lab]") from None
         return polars.DataFrame(self.records(), infer_schema_length=None)
 
     def to_parquet(self, path: str | Path) -> None:
@@ -230,7 +230,7 @@ class Comparison(msgspec.Struct, frozen=True):
             try:
                 self.to_pandas().to_parquet(path)
             except (LabError, ImportError):
-                raise LabError("Parquet needs polars, or pandas with pyarrow: pip install polars") from None
+                raise LabError("Parquet needs polars, or pandas with pyarrow: install evenmatch[lab]") from None
 
     def __str__(self) -> str:
         lines = [["", *(title for title, _ in COLUMNS.values())]]

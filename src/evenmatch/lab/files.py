@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 
 from evenmatch.domain.arrays import Array
+from evenmatch.domain.ticket import FACT_MAX
 from evenmatch.errors import LabError
 
 __all__ = ["column", "hours", "labelled", "matrix"]
@@ -41,13 +42,14 @@ def _numbers(path: Path, name: str, rows: list[tuple[int, str]]) -> list[float]:
             value = float(text)
         except ValueError:
             value = math.nan
-        if math.isfinite(value):
+        if abs(value) <= FACT_MAX:
             found.append(value)
         else:
             wrong.append(f"line {line} has {text!r}")
     if wrong:
         more = f", and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
-        raise LabError(f"{path}: column {name!r} is to hold numbers: {', '.join(wrong[:_SHOWN])}{more}")
+        told = f"is to hold ratings, numbers from {-FACT_MAX:,.0f} to {FACT_MAX:,.0f}"
+        raise LabError(f"{path}: column {name!r} {told}: {', '.join(wrong[:_SHOWN])}{more}")
     if not found:
         raise LabError(f"{path}: column {name!r} has no number in it")
     return found

@@ -4,7 +4,12 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["named", "percent_down", "plainly", "without_none"]
+__all__ = ["counted", "named", "percent_down", "plainly", "without_none"]
+
+
+def counted(many: int, noun: str) -> str:
+    """1 ticket, 2 tickets."""
+    return f"{many:,} {noun}" if many == 1 else f"{many:,} {noun}s"
 
 
 def percent_down(share: float) -> str:

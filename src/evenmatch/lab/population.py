@@ -236,9 +236,14 @@ def of_text(text: str, source: str) -> Population:
     return msgspec.structs.replace(found, sources=found.sources | left_out(table, Population))
 
 
-def notes(given: Population) -> list[str]:
-    """What must be known of results with this population, in words."""
+def notes(given: Population, hours: float = math.inf) -> list[str]:
+    """What must be known of results of so many hours with this population, in words."""
     found = []
+    late = [burst.at_h for burst in given.arrivals.bursts if burst.at_h >= hours]
+    if late:
+        many = "A burst begins" if len(late) == 1 else f"{len(late)} bursts begin"
+        when = ", ".join(f"{at_h:g}" for at_h in late)
+        found.append(f"{many} after the run's end ({hours:g} h), at {when} h: nothing of it is seen.")
     if given.arrivals.cold_start:
         found.append("Runs begin with nobody there (arrivals.cold_start): the first minutes are emptier than the hour.")
     assumed = [name for name, words in given.sources.items() if words.startswith("assumption")]

@@ -7,9 +7,12 @@ It is a what-if, and has limits, which are told with every answer: people would 
 1. Everybody accepts: there is no ready check in it, and who let one fail in truth is treated like everybody else. So
    waits are measured to the first proposal, in truth too: what a ready check takes is on neither side.
 2. Who left the queue of itself leaves at the same moment, if it is still waiting then; nobody leaves earlier or later.
-3. Who was matched in truth and is not yet matched here waits on; a join of its players that comes meanwhile is passed
-   over, for they are waiting already.
+3. Who was matched in truth and is not yet matched here waits on; a join of its players that comes meanwhile is left
+   out, for they are waiting already.
 4. Ratings are those that the tickets had: results that another match would have had are not known.
+
+So what was is no measure for what would have been. The journal's own rules are put through the same what-if, and the
+two what-ifs are compared.
 """
 
 import msgspec
@@ -31,13 +34,14 @@ from evenmatch.numerics.quality import win_probability
 from .log import End
 from .measures import FAIR, histogram, quantiles
 from .past import Past, Story
+from .plain import counted
 
 __all__ = ["LIMITS", "Summary", "summary", "what_if"]
 
 LIMITS = (
-    "waits are those until the first proposal, on both sides: ready checks are not played again, and everybody accepts",
+    "waits are those until the first proposal, in truth too: in a what-if there are no ready checks, everybody accepts",
     "who left of itself leaves at the same moment, if it still waits then; nobody would leave earlier or later",
-    "a join is passed over while one of its players still waits here from an earlier one",
+    "a join is left out while one of its players still waits here from an earlier one",
     "ratings are those that the tickets had: other matches would have had other results",
     "fair is meant by these ratings; `evenmatch lab compare` knows true skill, so its shares are not comparable",
 )
@@ -47,7 +51,7 @@ class Summary(msgspec.Struct, frozen=True):
     """How it went, in numbers."""
 
     tickets: int
-    """All that came: `ends`, `passed_over` and `refused` add up to it."""
+    """All that came: `ends`, `left_out` and `refused` add up to it."""
     matches: int
     ends: dict[str, int]
     """How it ended -> tickets"""
@@ -62,7 +66,7 @@ class Summary(msgspec.Struct, frozen=True):
     """Matches in which, by ratings, the favourite wins 55 % at most."""
     waiting: int
     """Tickets that waited on, or were in a ready check, when the journal ended; they are in no share."""
-    passed_over: int = 0
+    left_out: int = 0
     """Joins of players who were waiting already."""
     refused: dict[str, int] = {}
     """What is said at the door -> tickets that were turned away"""
@@ -70,7 +74,7 @@ class Summary(msgspec.Struct, frozen=True):
     gaps: dict[str, list[float]] = {}
 
 
-def summary(story: Story, passed_over: int = 0, refused: dict[str, int] | None = None) -> Summary:
+def summary(story: Story, left_out: int = 0, refused: dict[str, int] | None = None) -> Summary:
     """The numbers of a story."""
     ends = list(story.end.values())
     matched = [ticket for ticket, end in story.end.items() if end == End.MATCHED]
@@ -81,7 +85,7 @@ def summary(story: Story, passed_over: int = 0, refused: dict[str, int] | None =
     gaps = np.array([gap for _, gap in story.matches])
     settled = len(matched) + lost + blamed
     return Summary(
-        tickets=len(ends) + passed_over + sum((refused or {}).values()),
+        tickets=len(ends) + left_out + sum((refused or {}).values()),
         matches=len(story.matches),
         ends={one.name.lower(): sum(end == one for end in ends) for one in End},
         never_matched=round(lost / settled, 6) if settled else None,
@@ -90,7 +94,7 @@ def summary(story: Story, passed_over: int = 0, refused: dict[str, int] | None =
         gap=quantiles(gaps),
         fair_share=round(float((win_probability(gaps) <= FAIR).mean()), 6) if len(gaps) else None,
         waiting=sum(end in (End.WAITING, End.PROPOSED) for end in ends),
-        passed_over=passed_over,
+        left_out=left_out,
         refused=refused or {},
         waits=histogram(waits),
         gaps=histogram(gaps),
@@ -113,7 +117,7 @@ class _Again:
         self.engine = Engine()
         self.story = Story()
         self.now_ms = 0
-        self.passed_over = 0
+        self.left_out = 0
         self.refused: dict[str, int] = {}
         self._matcher = build(spec.matcher.name, spec.matcher.parameters)
         self._now: dict[int, int] = {}
@@ -143,17 +147,17 @@ class _Again:
             self._step(cmd.Tick(), tick_ms)
             tick_ms += every_ms
         if not self.story.end:
-            why = "; ".join(f"{said} ({count} tickets)" for said, count in self.refused.items())
+            why = "; ".join(f"{said} ({counted(count, 'ticket')})" for said, count in self.refused.items())
             raise LabError(
                 f"nobody could have joined under these rules: {why}. The journal keeps only what its own queue read"
             )
-        return summary(self.story, self.passed_over, self.refused)
+        return summary(self.story, self.left_out, self.refused)
 
     def _join(self, place: int, at_ms: int) -> None:
         wish = self.past.wishes[place]
         players = tuple(member.player for member in wish.request.members)
         if any(player in self._waiting for player in players):
-            self.passed_over += 1
+            self.left_out += 1
             return
         step = self._step(cmd.Join(self.spec.name, wish.request), at_ms)
         outcome = step.refusal if step.refusal is not None else step.outcomes[0]

@@ -327,7 +327,7 @@ def _again(found: Comparison, command: str) -> str:
         f"<h2>Run it again</h2><pre class=command>{escape(command)}</pre>"
         f"<p>Seeds 1 to {found.seeds}, moments {number(found.step_s)} s apart. "
         f"The same program, evenmatch {__version__}, gives the same numbers.</p>"
-        f"{''.join(f'<p>{escape(note)}</p>' for note in notes(found.population))}"
+        f"{''.join(f'<p>{escape(note)}</p>' for note in notes(found.population, found.hours))}"
         f"<details><summary>The population</summary><pre>{escape(plain)}</pre></details>"
         f"<details><summary>The queues</summary><pre>{escape(rules)}</pre></details>"
     )

@@ -5,7 +5,9 @@ from typing import Any, Final
 
 import msgspec
 
-__all__ = ["SPACES", "Knob", "parameters"]
+from evenmatch.errors import LabError
+
+__all__ = ["SPACES", "Knob", "knobs", "parameters"]
 
 
 class Knob(msgspec.Struct, frozen=True):
@@ -51,7 +53,9 @@ SPACES: Final[Mapping[str, Mapping[str, Knob]]] = {
 
 
 def knobs(matcher: str) -> dict[str, Knob]:
-    """All knobs of a matcher."""
+    """All knobs of a matcher; LabError where nobody has said what of it can be turned."""
+    if matcher not in SPACES:
+        raise LabError(f"{matcher} cannot be tuned: nothing is known to turn; use {', '.join(sorted(SPACES))}")
     return dict(SPACES[matcher]) | _EVERY
 
 

@@ -10,7 +10,7 @@ from evenmatch.errors import LabError
 from .comparison import QUALITY, WAIT
 from .intervals import Interval
 
-__all__ = ["Target", "of_words"]
+__all__ = ["Target", "implied", "of_words"]
 
 _WAIT = re.compile(r"p(50|90|99) wait (?:of |under |within |<=? ?)?([\d.]+) ?s(?:econds)?", re.IGNORECASE)
 _FAIR = re.compile(r"([\d.]+) ?% of (?:the )?matches within 45 ?(?:-|to|–) ?55 ?%?", re.IGNORECASE)
@@ -46,7 +46,8 @@ class Target(msgspec.Struct, frozen=True):
 def of_words(words: Sequence[str]) -> list[Target]:
     """Targets from what was written, of several for one measure the strictest; LabError if one can't be read.
 
-    No two contradict each other: waits are all to be short, and matches all to be fair.
+    No two contradict each other: waits are all to be short, and matches all to be fair. But one can say nothing that
+    another does not: `implied` tells which.
     """
     found: dict[str, Target] = {}
     for one in words:
@@ -57,6 +58,35 @@ def of_words(words: Sequence[str]) -> list[Target]:
     if not found:
         raise LabError(f"there is no target: give one such as {_EXAMPLES}")
     return list(found.values())
+
+
+def implied(words: Sequence[str]) -> list[str]:
+    """Of targets that another one makes needless, what makes them so."""
+    found = []
+    targets = [_read(one) for one in words]
+    for place, weaker in enumerate(targets):
+        for other, stricter in enumerate(targets):
+            if other == place or not _follows(weaker, stricter):
+                continue
+            if _follows(stricter, weaker):
+                if other > place:
+                    found.append(f"The target {weaker.words!r} is given twice.")
+                continue
+            found.append(f"The target {weaker.words!r} says nothing more: {stricter.words!r} implies it.")
+            break
+    return found
+
+
+def _follows(weaker: Target, stricter: Target) -> bool:
+    """Whether who meets the stricter one meets the weaker one."""
+    if weaker.at_least or stricter.at_least:
+        return weaker.measure == stricter.measure and weaker.limit <= stricter.limit
+    return _share(weaker) <= _share(stricter) and weaker.limit >= stricter.limit
+
+
+def _share(target: Target) -> int:
+    """Of a wait: how many in a hundred are to have no longer one."""
+    return int(target.measure.rpartition(".p")[2])
 
 
 def _read(words: str) -> Target:

@@ -60,7 +60,10 @@ def draw(population: Population, folder: Path, seed: int, hours: float) -> Traff
     require_hours(hours)
     chance = generator(seed, _ARRIVALS)
     minutes = int(np.ceil(hours * 60))
-    counts = chance.poisson(_rates(population, folder, minutes))
+    rates = _rates(population, folder, minutes)
+    if not rates.any():
+        raise LabError(_silent(population, hours))
+    counts = chance.poisson(rates)
     at_ms = np.sort((np.repeat(np.arange(minutes), counts) + chance.random(counts.sum())) * MINUTE_MS).astype(np.int64)
     at_ms = at_ms[at_ms < hours * 60 * MINUTE_MS]
     if not len(at_ms):
@@ -73,6 +76,18 @@ def draw(population: Population, folder: Path, seed: int, hours: float) -> Traff
     size = generator(seed, _PARTIES).choice(sizes, len(at_ms), p=shares / shares.sum())
     first = (np.cumsum(size) - size) % crowd(population)
     return Traffic(at_ms, size.astype(np.int64), first)
+
+
+def _silent(population: Population, hours: float) -> str:
+    """Why nobody at all can come."""
+    given = population.arrivals
+    if any(burst.times == 0 for burst in given.bursts) and min(given.curve or (1.0,)) > 0 and not given.file:
+        return f"nobody comes within {hours:g} hours: arrivals.bursts with times = 0 cover all of them"
+    where = given.file or "arrivals.curve"
+    return (
+        f"nobody comes within {hours:g} hours from {given.from_h:g} o'clock: {where} has the weight 0 in all of them; "
+        "begin at another hour (arrivals.from_h), or give it more hours"
+    )
 
 
 def _rates(population: Population, folder: Path, minutes: int) -> Array:

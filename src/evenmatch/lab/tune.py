@@ -1,7 +1,10 @@
 """Parameters that meet a target, found on simulated traffic and checked on traffic that the search never saw.
 
     ask for settings (optuna's TPE, two aims) ─> run each on seeds 1..n ─> tell it wait and quality ─> again
-    front of all that was tried ─> of those that meet the target, the best in the other aim ─> held-out seeds
+    front of all that serve enough ─> of those that meet the target, the best in the other aim ─> held-out seeds
+
+What leaves more than a tenth of those who came without a match is neither on the front nor chosen, unless all do: it
+would look quick or fair by serving the easy ones only.
 
 The search is optuna's; what is ours is what it may turn, and how a run is judged. Settings are asked for eight at a
 time, whatever the number of processes, so that one seed of the search gives one answer.
@@ -20,15 +23,16 @@ from evenmatch.matchers import registry
 
 from . import people, traffic
 from . import population as populations
-from .comparison import QUALITY, WAIT
+from .ceiling import Ceiling, ceiling
+from .comparison import QUALITY, SERVED_LEAST, WAIT
 from .intervals import Interval, flattened, over
 from .pool import run_all
 from .queues import NotApplicable, for_matcher, settled
 from .runs import Case
 from .spaces import knobs, parameters
-from .targets import Target, of_words
+from .targets import Target, implied, of_words
 
-__all__ = ["Tried", "Tuned", "tune"]
+__all__ = ["Maker", "Tried", "Tuned", "contenders", "pick", "tune"]
 
 _AT_ONCE: Final = 8
 _NEVER_S: Final = 1e5
@@ -45,6 +49,13 @@ class Tried(msgspec.Struct, frozen=True):
     fair_share: float | None
     short: float
     """How much is missing to all targets; 0 = they are met."""
+    served: float | None = None
+    """The share that was matched, of those who came and whose wait ended; None = no wait ended."""
+
+    @property
+    def serves_enough(self) -> bool:
+        """Whether so many are served that it may be chosen."""
+        return self.served is None or self.served >= SERVED_LEAST
 
 
 class Tuned(msgspec.Struct, frozen=True):
@@ -72,6 +83,15 @@ class Tuned(msgspec.Struct, frozen=True):
     toml: str
     notes: list[str]
     """What must be known of results with this population."""
+    ceiling: Ceiling
+    """How fair matches can be here, whoever matches."""
+    implied: list[str] = []
+    """Of targets that another one makes needless, what makes them so."""
+
+    @property
+    def few_served(self) -> bool:
+        """None of the settings serves enough, so all of them count."""
+        return not any(one.serves_enough for one in self.tried)
 
 
 def tune(
@@ -99,8 +119,9 @@ def tune(
         raise LabError("trials, seeds and held-out seeds must be 1 or more")
     traffic.require_hours(hours)
     given, folder = populations.load(population)
-    make = _Maker(matcher, given, folder)
-    make(dict.fromkeys(knobs(matcher), 10.0))  # a matcher that cannot play says so before anything is run
+    make = Maker(matcher, given, folder)
+    # A matcher that cannot play says so before anything is run.
+    make({name: knob.low for name, knob in knobs(matcher).items()})
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     sampler = optuna.samplers.TPESampler(seed=1, multivariate=True, n_startup_trials=min(16, trials))
     study = optuna.create_study(directions=["minimize", "maximize"], sampler=sampler)
@@ -119,7 +140,7 @@ def tune(
             one = _judged(own, every_s, flat, wanted)
             tried.append(one)
             study.tell(trial, [_NEVER_S if one.wait_s is None else one.wait_s, one.fair_share or 0.0])
-    chosen = _chosen(tried, wanted)
+    chosen = pick(contenders(tried), wanted)
     spec = make.of(chosen.parameters, chosen.every_s)
     fresh = list(range(seeds + 1, seeds + held_out + 1))
     cases = [Case(f"{matcher}-chosen", spec, given, str(folder), seed, hours) for seed in fresh]
@@ -138,18 +159,20 @@ def tune(
         seeds=list(range(1, seeds + 1)),
         held_out=fresh,
         tried=tried,
-        front=_front(tried),
+        front=_front(contenders(tried)),
         chosen=chosen,
         met=chosen.short == 0,
         checked=told,
         holds=holds,
         sure=all(one is True for one in surely) or any(one is False for one in surely),
         toml=_toml(spec, _warning(population, wanted, chosen.short == 0, holds)),
-        notes=populations.notes(given),
+        notes=populations.notes(given, hours),
+        ceiling=ceiling(given, folder),
+        implied=implied(targets),
     )
 
 
-class _Maker:
+class Maker:
     """Queues from what the search asks for."""
 
     def __init__(self, matcher: str, given: populations.Population, folder: Path) -> None:
@@ -171,7 +194,7 @@ class _Maker:
             raise LabError(f"{self._matcher} cannot be tuned here: {why}") from None
 
     def _boundaries(self, tiers: int) -> list[float]:
-        cuts = np.quantile(self._ratings, np.arange(1, tiers) / tiers) if tiers > 1 else np.array([1e6])
+        cuts = np.quantile(self._ratings, np.arange(1, tiers) / tiers)
         return [round(float(cut)) for cut in np.unique(np.round(cuts))]
 
 
@@ -196,10 +219,17 @@ def _judged(own: dict[str, Any], every_s: float, flat: list[dict[str, float | No
         return None if None in values else over(values).mean
 
     short = sum(target.short(mean(target.measure)) for target in wanted)
-    return Tried(own, every_s, mean(WAIT), mean(QUALITY), round(short, 6))
+    never = mean("never_matched")
+    served = None if never is None else round(1.0 - never, 6)
+    return Tried(own, every_s, mean(WAIT), mean(QUALITY), round(short, 6), served)
 
 
-def _chosen(tried: list[Tried], wanted: list[Target]) -> Tried:
+def contenders(tried: list[Tried]) -> list[Tried]:
+    """Those that serve enough to be chosen; all, where none does."""
+    return [one for one in tried if one.serves_enough] or tried
+
+
+def pick(tried: list[Tried], wanted: list[Target]) -> Tried:
     """Of those that meet the targets the best in what was not asked for; of none, the one that misses least."""
     met = [one for one in tried if one.short == 0]
     if not met:

@@ -14,13 +14,13 @@ from evenmatch.pages.charts import Chart, Mark, Series
 from . import population as populations
 from .comparison import QUALITY, SERVED_LEAST, WAIT
 from .intervals import Interval
-from .plain import percent_down, without_none
+from .plain import counted, named, percent_down, without_none
 from .spaces import knobs
 from .targets import Target
-from .tune import Tried, Tuned
+from .tune import Tried, Tuned, contenders
 from .verdict import SEEDS_FEW
 
-__all__ = ["NAMES", "caveats", "html", "shown", "verdict", "write"]
+__all__ = ["NAMES", "caveats", "front_words", "html", "missed", "shown", "verdict", "write"]
 
 _STYLE: Final = """
 tr.chosen td { color: var(--good); font-weight: 600; } pre { overflow-x: auto; background: var(--card); padding: 1rem;
@@ -50,8 +50,7 @@ def html(found: Tuned, command: str) -> str:
         f"{'hour' if found.hours == 1 else 'hours'} each with {_many(len(found.seeds))}; the one that was chosen again "
         f"with {_many(len(found.held_out))} that the search never saw.</p>{_words(found)}</header>"
         f"{''.join(page.figure(chart) for chart in _front(found))}"
-        "<h2>The front</h2><p>Nothing that was tried beats these in both. The chosen one is in green.</p>"
-        f"{_table(found)}"
+        f"<h2>The front</h2><p>{front_words(found)} The chosen one is in green.</p>{_table(found)}"
         f"<h2>On other seeds</h2>{_checked(found)}"
         f"<h2>For queues.toml</h2><pre>{escape(found.toml)}</pre>{_again(found, command)}"
     )
@@ -59,10 +58,10 @@ def html(found: Tuned, command: str) -> str:
 
 
 def _words(found: Tuned) -> str:
-    met = sum(one.short == 0 for one in found.tried)
+    met = sum(one.short == 0 for one in contenders(found.tried))
     chosen = found.chosen
     if not met:
-        first = "<b>No setting met the target.</b> The nearest"
+        first = f"<b>{escape(missed(found))}</b> The nearest"
     else:
         first = f"{met} of the {found.trials} settings meet the target. The best of them in what was not asked for"
     said = [f"{first}: {_seconds(chosen.wait_s)} until nine in ten are matched, {_percent(chosen.fair_share)} fair."]
@@ -90,9 +89,29 @@ def verdict(found: Tuned) -> str:
     return f"The target does not hold there on average, but that cannot be told with {many}."
 
 
+def missed(found: Tuned) -> str:
+    """That no setting met the target; where some met it by serving few, that is no way to meet it."""
+    if not any(one.short == 0 for one in found.tried) or found.few_served:
+        return "No setting met the target."
+    return f"No setting met the target and served {SERVED_LEAST:.0%} of those who came."
+
+
 def caveats(found: Tuned) -> list[str]:
     """What else is to be known of it."""
-    said = []
+    said = list(found.implied)
+    for target in found.targets:
+        if target.measure == QUALITY and target.limit > found.ceiling.fair_share:
+            said.append(
+                f"No matcher can reach more than about {found.ceiling.fair_share:.0%} here, since ratings are off by "
+                f"{found.ceiling.rating_error:.0f} points on average: players who are rated alike are not."
+            )
+    if found.few_served:
+        said.append(f"No setting served {SERVED_LEAST:.0%} of those who came, so the front is of all that was tried.")
+    elif few := sum(not one.serves_enough for one in found.tried):
+        said.append(
+            f"{counted(few, 'setting')} that served fewer than {SERVED_LEAST:.0%} of those who came "
+            f"{'is' if few == 1 else 'are'} neither on the front nor chosen."
+        )
     never = found.checked["never_matched"].mean
     if never is not None and 1.0 - never < SERVED_LEAST:
         said.append(f"It serves {percent_down(1.0 - never)} of those who came, those turned away at the door counted.")
@@ -107,12 +126,15 @@ def _front(found: Tuned) -> list[Chart]:
     known = [one for one in found.tried if one.wait_s is not None and one.fair_share is not None]
     if not known:
         return []
-    others = [one for one in known if one not in found.front and one != found.chosen]
+    able = contenders(known)
+    others = [one for one in able if one not in found.front and one != found.chosen]
+    few = [one for one in known if one not in able and one != found.chosen]
     front = [one for one in found.front if one != found.chosen]
     series = [
         _series("chosen", [found.chosen] if found.chosen in known else [], ["chosen"]),
         _series("on the front", front, [str(found.front.index(one) + 1) for one in front]),
         _series("tried", others, [""] * len(others)),
+        _series("serves too few of those who came", few, [""] * len(few)),
     ]
     far = max(one.wait_s or 0.0 for one in known)
     marks = [
@@ -145,18 +167,28 @@ def _place(one: Tried) -> tuple[float, float]:
     return one.wait_s or 0.0, 100.0 * (one.fair_share or 0.0)
 
 
+def front_words(found: Tuned) -> str:
+    """What the front is, or why there is none."""
+    if found.front:
+        return "Nothing that was tried beats these in both."
+    return "There is no front: with no setting were nine in ten matched, so there is no such wait to compare."
+
+
 def _table(found: Tuned) -> str:
     rows = list(found.front) if found.chosen in found.front else [*found.front, found.chosen]
     lines = []
     for place, one in enumerate(rows, 1):
-        own = ", ".join(f"{name} = {value}" for name, value in one.parameters.items()) or "none"
+        own = named(one.parameters) or "none"
         number = str(place) if one in found.front else "-"
         cells = "".join(
             f'<td class="number">{escape(text)}</td>'
-            for text in (number, _seconds(one.wait_s), _percent(one.fair_share), f"{one.every_s:g} s")
+            for text in (
+                *(number, _seconds(one.wait_s), _percent(one.fair_share), _percent(one.served)),
+                f"{one.every_s:g} s",
+            )
         )
         lines.append(f"<tr{' class=chosen' if one == found.chosen else ''}>{cells}<td>{escape(own)}</td></tr>")
-    head = "".join(f'<th class="number">{name}</th>' for name in ("", "wait, 90 %", "fair", "a wave every"))
+    head = "".join(f'<th class="number">{name}</th>' for name in ("", "wait, 90 %", "fair", "matched", "a wave every"))
     return f'<div class="scroll"><table><tr>{head}<th>parameters</th></tr>{"".join(lines)}</table></div>'
 
 

@@ -6,6 +6,7 @@ hover; series differ by the shape of their points too, not by colour alone.
 """
 
 import math
+from collections.abc import Sequence
 from html import escape
 from typing import Final
 
@@ -18,6 +19,8 @@ HEIGHT: Final = 340
 LEFT, TOP, BOTTOM = 62, 40, 52
 _AWAY: Final = 6
 """A name that stands so far from its point has a line to it."""
+_LEAST: Final = 1e-9
+"""Ticks nearer to each other than this could not be told apart."""
 
 STYLE: Final = """
 svg.chart { width: 100%; height: auto; display: block; font: 12px system-ui, sans-serif; }
@@ -90,17 +93,21 @@ class _Frame:
         if chart.kind == "bars":
             self.x_low, self.x_high = -0.5, len(chart.categories) - 0.5
         elif chart.kind == "columns":
-            half = (xs[1] - xs[0]) / 2
+            half = _apiece(xs) / 2
             self.x_low, self.x_high = min(xs) - half, max(xs) + half
         elif chart.kind == "points":
-            around = ticks(0.0, max(xs))
+            around = _axis(max(xs))
             self.x_low, self.x_high = around[0], around[-1]
         else:
             self.x_low, self.x_high = min(xs), max(xs)
+        self.alone = self.x_low if self.x_low == self.x_high else None
+        """The only value of x, where there is but one: it stands in the middle."""
+        if self.alone is not None:
+            self.x_low, self.x_high = self.alone - 0.5, self.alone + 0.5
         if chart.log_y:
             self.y_ticks = [10.0**power for power in range(_decade(min(ys)), _decade(max(ys)) + 2)]
         else:
-            self.y_ticks = ticks(0.0, max(ys))
+            self.y_ticks = _axis(max(ys))
         self.y_low, self.y_high = self.y_ticks[0], self.y_ticks[-1]
 
     def x(self, value: float) -> float:
@@ -134,11 +141,19 @@ def svg(chart: Chart) -> str:
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
     """Round values from at or below `low` to at or above `high`."""
-    rough = (high - low) / most or 1.0
+    rough = (high - low) / most
+    if rough < _LEAST:
+        rough = 1.0
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * factor for factor in (1, 2, 2.5, 5, 10) if power * factor >= rough * (1 - 1e-9))
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
     return [round(place * step, 10) for place in range(first, last + 1)]
+
+
+def _axis(high: float) -> list[float]:
+    """Round values from 0 to at or above `high`; an axis has two ends, even where all values are 0."""
+    found = ticks(0.0, high)
+    return found if len(found) > 1 else [0.0, 1.0]
 
 
 def number(value: float) -> str:
@@ -166,6 +181,8 @@ def _axes(chart: Chart, frame: _Frame) -> list[str]:
     parts.append(f'<line class="axis" x1="{LEFT}" x2="{right}" y1="{bottom}" y2="{bottom}"/>')
     if chart.kind == "bars":
         named = [(float(place), words) for place, words in enumerate(chart.categories)]
+    elif frame.alone is not None:
+        named = [(frame.alone, number(frame.alone))]
     else:
         named = [(value, number(value)) for value in ticks(frame.x_low, frame.x_high, 8) if frame.shows(value)]
     parts += [_text(frame.x(value), bottom + 18, words) for value, words in named]
@@ -259,13 +276,18 @@ def _free(down: float, left: float, right: float, taken: list[tuple[float, float
 def _columns(chart: Chart, frame: _Frame) -> list[str]:
     series = chart.series[0]
     bottom = HEIGHT - BOTTOM
-    wide = frame.x(series.x[1]) - frame.x(series.x[0])
+    wide = frame.x(_apiece(series.x)) - frame.x(0.0)
     gap = 1.0 if wide > 6 else 0.4
     return [
         f'<rect class="f0" x="{frame.x(x) - wide / 2 + gap / 2:.2f}" y="{frame.y(y):.1f}" '
         f'width="{wide - gap:.2f}" height="{bottom - frame.y(y):.1f}"><title>{number(x)}: {number(y)}</title></rect>'
         for x, y in zip(series.x, series.y, strict=True)
     ]
+
+
+def _apiece(xs: Sequence[float]) -> float:
+    """How wide a column is."""
+    return xs[1] - xs[0] if len(xs) > 1 else 1.0
 
 
 def _bars(chart: Chart, frame: _Frame) -> list[str]:
