@@ -147,6 +147,7 @@ def test_what_holds_on_average_only_is_said_so() -> None:
     assert tune_report.verdict(found) == "The target holds there on average, but that cannot be told with one seed."
     assert tune_report.caveats(found)[-1] == "One seed cannot tell chance: use --held-out 3 or more."
     assert "met on average" in tune_report.html(found, "x")
+    assert "Runs begin with nobody there" in tune_report.html(found, "x")
     sure = msgspec.structs.replace(found, sure=True, held_out=[2, 3, 4])
     assert tune_report.verdict(sure) == "The target holds there."
     checked = found.checked | {"never_matched": Interval(0.6)}

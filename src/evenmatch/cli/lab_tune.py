@@ -129,6 +129,8 @@ def _show(found: Tuned) -> None:
         console.print("The exit status goes by the average.")
     for caveat in tune_report.caveats(found):
         console.print(Text(caveat, style="yellow"))
+    for note in found.notes:
+        console.print(Text(note, style="dim"))
     console.print("\nFor queues.toml:\n")
     print(found.toml, end="")
 

@@ -12,7 +12,7 @@ from evenmatch.domain.refusals import Reasons
 from evenmatch.errors import LabError
 
 from .intervals import Interval
-from .plain import percent_down, plainly
+from .plain import named, percent_down
 from .population import Population
 from .world import STEP_MS
 
@@ -68,8 +68,7 @@ class Row(msgspec.Struct, frozen=True):
     @property
     def setting(self) -> str:
         """The same in words."""
-        named = ", ".join(f"{name} = {plainly(value)}" for name, value in self.parameters.items())
-        return f"{named or 'none named'} ({self.origin})"
+        return f"{named(self.parameters) or 'none named'} ({self.origin})"
 
     def mean(self, measure: str) -> float | None:
         """The mean over seeds."""

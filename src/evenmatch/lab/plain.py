@@ -1,9 +1,10 @@
 """Plain values: for TOML, which has no word for nothing, and for people."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["percent_down", "plainly", "without_none"]
+__all__ = ["named", "percent_down", "plainly", "without_none"]
 
 
 def percent_down(share: float) -> str:
@@ -18,6 +19,11 @@ def plainly(value: Any) -> str:
     if isinstance(value, dict):
         return f"{{{', '.join(f'{key} = {plainly(inner)}' for key, inner in value.items())}}}"
     return f"{value:.10g}" if isinstance(value, float) else str(value)
+
+
+def named(parameters: Mapping[str, Any]) -> str:
+    """Parameters with their names, as people write them."""
+    return ", ".join(f"{name} = {plainly(value)}" for name, value in parameters.items())
 
 
 def without_none(value: Any) -> Any:

@@ -15,6 +15,7 @@ from evenmatch.pages.charts import Chart, Series, number
 
 from .measures import within
 from .past import Past
+from .plain import named
 from .replay import Summary
 
 __all__ = ["ROWS", "checked", "html", "lasted", "parameters_of", "seconds", "write"]
@@ -116,8 +117,8 @@ def parameters_of(spec: QueueSpec) -> str:
     """What a matcher ran with, in words: what was given, and what is left to its defaults."""
     given = spec.matcher.parameters
     known = registry.defaults(spec.matcher.name)
-    own = ", ".join(f"{name} = {value}" for name, value in given.items())
-    rest = ", ".join(f"{name} = {value}" for name, value in known.items() if name not in given)
+    own = named(given)
+    rest = named({name: value for name, value in known.items() if name not in given})
     told = "; ".join([own, *([f"by default {rest}"] if rest else [])] if own else [f"by default {rest}"])
     return f"{spec.matcher.name}, a wave every {spec.wave.every_s:g} s: " + (told if own or rest else "no parameters")
 

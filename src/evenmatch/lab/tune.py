@@ -70,6 +70,8 @@ class Tuned(msgspec.Struct, frozen=True):
     sure: bool
     """Whether they hold there or not can be told: the intervals lie on one side of what was asked for."""
     toml: str
+    notes: list[str]
+    """What must be known of results with this population."""
 
 
 def tune(
@@ -143,6 +145,7 @@ def tune(
         holds=holds,
         sure=all(one is True for one in surely) or any(one is False for one in surely),
         toml=_toml(spec, _warning(population, wanted, chosen.short == 0, holds)),
+        notes=populations.notes(given),
     )
 
 

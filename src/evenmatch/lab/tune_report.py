@@ -200,6 +200,7 @@ def _again(found: Tuned, command: str) -> str:
         f"<h2>Run it again</h2><pre class=command>{escape(command)}</pre>"
         "<p>The search is optuna's TPE with seed 1. The same program, "
         f"evenmatch {__version__}, gives the same numbers.</p>"
+        f"{''.join(f'<p>{escape(note)}</p>' for note in found.notes)}"
         '<details><summary>What was searched</summary><table><tr><th></th><th class="number">from</th>'
         f'<th class="number">to</th></tr>{space}</table></details>'
         "<details><summary>The population</summary>"
