@@ -13,12 +13,18 @@ from evenmatch.numerics import compiled
 
 @pytest.fixture
 def sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder that stands for `numerics`: `one` imports `two`, which imports `three`; `four` is by itself."""
+    """A folder that stands for `numerics`: `one` imports `two`, which imports `three`; `four` is by itself.
+
+    `six` has a kernel, which `five` and `seven` import.
+    """
     for name, text in {
         "one": "from .two import x\n",
         "two": "from evenmatch.numerics.three import y\n",
         "three": "y = 1\n",
         "four": "import numpy\n",
+        "five": "from . import one, six\n",
+        "six": "@kernel()\ndef f(): ...\n",
+        "seven": "from .six import f\nfrom .three import y\n",
     }.items():
         (tmp_path / f"{name}.py").write_text(text)
     monkeypatch.setattr(compiled, "_HERE", tmp_path)
@@ -48,6 +54,13 @@ def test_where_the_sources_cannot_be_written_the_user_keeps_the_code(
     monkeypatch.setattr(Path, "home", lambda: home)
     (sources / "__pycache__").write_text("in the way")
     assert folder("one").parent == home / ".cache" / "evenmatch"
+
+
+@pytest.mark.usefixtures("sources")
+def test_only_a_shared_kernel_ties_modules_together() -> None:
+    named = ("one", "two", "three", "four", "five", "six", "seven")
+    assert warming.families(named) == [["five", "seven", "six"], ["four"], ["one"], ["three"], ["two"]]
+    assert [path.stem for path in compiled.sources_of("five")] == ["five", "one", "six", "three", "two"]
 
 
 @pytest.mark.usefixtures("sources")

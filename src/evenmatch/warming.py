@@ -1,35 +1,69 @@
 """Compiling before traffic: kernels are made once, kept in a cache, and read from it before the first wave needs them.
 
 `python -m evenmatch.warming` makes whatever is missing, so that no server compiles while players wait; `make
-setup` runs it.
+setup` runs it. It takes minutes of one core, so families of modules are compiled side by side, and the modules of
+a family one after the other: numba numbers the files of a cache by what it finds there, and two processes that write to
+the cache of one function could each take the same number for different code.
 """
 
+import os
 import pkgutil
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from importlib import import_module
+from multiprocessing import get_context
 
 from evenmatch import numerics
 from evenmatch.matchers.registry import MATCHERS
-from evenmatch.numerics.compiled import FOLDER, cache_folder
+from evenmatch.numerics.compiled import FOLDER, cache_folder, sources_of
 
-__all__ = ["compile_kernels", "drop_old_kernels", "load_matchers"]
+__all__ = ["compile_kernels", "drop_old_kernels", "families", "load_matchers"]
 
 
 def compile_kernels(tell: Callable[[str], None]) -> None:
     """Make all compiled code that is not in the cache yet; `tell` hears of every module that took its time."""
-    for module in pkgutil.iter_modules(numerics.__path__):
-        started = time.perf_counter()
-        import_module(f"{numerics.__name__}.{module.name}")
-        if (took := time.perf_counter() - started) > 1:
-            tell(f"compiled {module.name} in {took:.0f} s")
+    with ProcessPoolExecutor(max_workers=os.cpu_count(), mp_context=get_context("spawn")) as pool:
+        running = {pool.submit(_compile, first): iter(rest) for first, *rest in families(_modules())}
+        while running:
+            for done in wait(running, return_when=FIRST_COMPLETED).done:
+                module, took_s = done.result()
+                if took_s > 1:
+                    tell(f"compiled {module} in {took_s:.0f} s")
+                rest = running.pop(done)
+                if follower := next(rest, None):
+                    running[pool.submit(_compile, follower)] = rest
+
+
+def families(modules: Iterable[str]) -> list[list[str]]:
+    """Modules that import from each other, directly or not, in one list each; the largest first, all in order of name.
+
+    What holds no kernels of its own ties nothing together.
+    """
+    kin: list[set[str]] = []
+    for module in modules:
+        tied = {module} | {path.stem for path in sources_of(module) if "@kernel(" in path.read_text("utf-8")}
+        kin, others = [each for each in kin if not each & tied], [each for each in kin if each & tied]
+        kin.append(tied.union(*others))
+    return sorted((sorted(each) for each in kin), key=lambda each: (-len(each), each))
+
+
+def _compile(module: str) -> tuple[str, float]:
+    """Import a module; its name, and how many seconds that took."""
+    started = time.perf_counter()
+    import_module(f"{numerics.__name__}.{module}")
+    return module, time.perf_counter() - started
+
+
+def _modules() -> Iterator[str]:
+    return (module.name for module in pkgutil.iter_modules(numerics.__path__))
 
 
 def drop_old_kernels() -> None:
     """Remove the compiled code of other versions of the sources from the cache."""
-    present = {cache_folder(module.name) for module in pkgutil.iter_modules(numerics.__path__)}
+    present = {cache_folder(module) for module in _modules()}
     for parent in {folder.parent for folder in present}:
         for folder in parent.glob(FOLDER + "*"):
             if folder not in present:
@@ -43,6 +77,6 @@ def load_matchers(names: Iterable[str] = tuple(MATCHERS)) -> None:
 
 
 if __name__ == "__main__":
-    compile_kernels(lambda line: print(f"setup: {line}", file=sys.stderr))
+    compile_kernels(lambda line: print(f"setup: {line}", file=sys.stderr, flush=True))
     load_matchers()
     drop_old_kernels()

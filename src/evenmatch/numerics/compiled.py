@@ -30,7 +30,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 _HERE: Final = Path(__file__).parent
 FOLDER: Final = "kernels-"
 """How the names of cache folders begin."""
-_IMPORTED: Final = re.compile(r"^\s*from (?:evenmatch\.numerics)?\.(\w+) import", re.MULTILINE)
+_IMPORTED: Final = re.compile(
+    r"^\s*from (?:(?:evenmatch\.numerics)?\.(\w+) import|(?:\.|evenmatch\.numerics) import ([\w, ]+))", re.MULTILINE
+)
 
 
 def sources_of(module: str) -> list[Path]:
@@ -41,7 +43,7 @@ def sources_of(module: str) -> list[Path]:
         name = wanted.pop()
         if name not in found and (_HERE / f"{name}.py").exists():
             found[name] = (_HERE / f"{name}.py").read_text("utf-8")
-            wanted += _IMPORTED.findall(found[name])
+            wanted += [each for names in _IMPORTED.findall(found[name]) for each in re.findall(r"\w+", " ".join(names))]
     return [_HERE / f"{name}.py" for name in sorted(found)]
 
 
