@@ -513,3 +513,15 @@ def test_threads_come_from_the_environment_and_nonsense_is_named(
     code, _, err = run("plan", "--tickets", file(SAMPLE))
     assert code == 2
     assert "EVENMATCH_THREADS" in err
+
+
+def test_even_tells_terms_bound_and_gap_in_words(run: Run, file: Callable[..., str]) -> None:
+    status, said, _ = run("plan", "--matcher", "even", "--param", "window=80", "--tickets", file(SAMPLE), "--trace")
+    assert status == 0
+    assert said.startswith("even(window=80, others as by default), seed 0")
+    assert "spread 0.05, imbalance 0.00661, distribution 0.1, latency 0.5" in said
+    assert "role 0" not in said
+    assert "% since its players differ in rating" in said
+    assert "\n6 players are seated, and no plan could seat more. The matches cost 0.8383 in all, and no plan" in said
+    _, said, _ = run("plan", "--matcher", "even", "--tickets", file(SAMPLE))
+    assert said.startswith("even(all parameters as by default), seed 0")

@@ -247,7 +247,7 @@ def test_a_name_means_a_contest_or_all_of_a_matcher_and_none_means_all() -> None
     [
         ("epcg", "did you mean 'epgc'?"),
         ("epgc.dran", "did you mean 'epgc.drain'? known: epgc.lobby, epgc.drain"),
-        ("zzz", "known: epgc, ladder, buckets, lom, cinder, small"),
+        ("zzz", "known: epgc, ladder, buckets, lom, cinder, even, small"),
     ],
 )
 def test_an_unknown_name_is_refused_with_the_nearest(name: str, words: str) -> None:

@@ -32,16 +32,14 @@ class Crowded:
         self.waiting = server.join("quiet", "ann")["id"]
         self.cancelled = server.join("quiet", "ben")["id"]
         assert server.http.delete(f"/v1/tickets/{self.cancelled}").status_code in (200, 204)
-        self.loop = asyncio.new_event_loop()
-        self.thread = threading.Thread(target=self._play, daemon=True)
-        self.stop = asyncio.Event()
+        self.ready = threading.Event()
+        self.thread = threading.Thread(target=lambda: asyncio.run(self._crowd()), daemon=True)
         self.thread.start()
-
-    def _play(self) -> None:
-        asyncio.set_event_loop(self.loop)
-        self.loop.run_until_complete(self._crowd())
+        assert self.ready.wait(60)
 
     async def _crowd(self) -> None:
+        self.loop, self.stop = asyncio.get_running_loop(), asyncio.Event()
+        self.ready.set()
         async with Client(self.server.url) as client:
             playing = asyncio.create_task(Crowd(client, pace=1.5).play())
             await self.stop.wait()
@@ -52,7 +50,6 @@ class Crowded:
         """Let everybody go home."""
         self.loop.call_soon_threadsafe(self.stop.set)
         self.thread.join(60)
-        self.loop.close()
 
     def ask(self, path: str) -> Any:
         """What the server answers; None = nothing yet."""
@@ -64,17 +61,22 @@ class Crowded:
         answer = self.ask(f"/v1/queues/{name}/waves")
         return [] if answer is None else list(answer["waves"])
 
-    def leaders(self) -> list[dict[str, Any]]:
-        """The leaderboard of duel."""
-        answer = self.ask("/v1/queues/duel/leaderboard")
+    def leaders(self, name: str) -> list[dict[str, Any]]:
+        """A leaderboard."""
+        answer = self.ask(f"/v1/queues/{name}/leaderboard")
         return [] if answer is None else list(answer["leaders"])
+
+    def rated(self, name: str) -> tuple[str, Any]:
+        """A player who has a rating, and the match that gave it."""
+        player = str(eventually(lambda: self.leaders(name), f"ratings of {name}")[0]["player"])
+        (result, *_) = self.ask(f"/v1/players/{player}/history")["history"]
+        return player, self.ask(f"/v1/matches/{result['match']}")["match"]
 
     def views(self) -> dict[str, tuple[str, str]]:
         """Name -> address of each view, and words that it shows."""
         past = {name: eventually(lambda name=name: self.waves(name), f"a wave of {name}") for name in WAVES}  # type: ignore[misc]
-        rated = eventually(self.leaders, "ratings")[0]
-        (result, *_) = self.ask(f"/v1/players/{rated['player']}/history")["history"]
-        match = self.ask(f"/v1/matches/{result['match']}")["match"]
+        rated, match = self.rated("duel")
+        _, placed = self.rated("squads")
         return {
             "overview": ("", "tickets wait"),
             **{f"queue-{name}": (f"queue/{name}", "Wait of the matched") for name in WAVES},
@@ -86,8 +88,9 @@ class Crowded:
             "ticket-waiting": (f"ticket/{self.waiting}", "Why it waits"),
             "ticket-cancelled": (f"ticket/{self.cancelled}", "It left the queue."),
             "ticket-matched": (f"ticket/{match['teams'][0]['tickets'][0]['id']}", "It joined duel."),
-            "player": (f"player/{rated['player']}", "What each result did"),
-            "match": (f"match/{match['id']}", "rank 1"),
+            "player": (f"player/{rated}", "What each result did"),
+            "match": (f"match/{placed['id']}", "for that player"),
+            "match-duel": (f"match/{match['id']}", "rank 1"),
             "operate-without-key": ("queue/duel/operate", "An operator's key is needed"),
             "nowhere": ("nowhere", "There is no such view."),
         }

@@ -9,7 +9,7 @@ from evenmatch.demo.crowd import GAMES
 
 from ..service.callers import key_in
 from ..service.harness import Server, queue
-from .browser import CONTRAST, LABELS, THEMES, WIDTHS, Tab, needs_chromium, tab
+from .browser import CONTRAST, LABELS, SHOTS, THEMES, WIDTHS, Tab, needs_chromium, tab
 from .crowded import QUEUES, WAVES, Crowded
 
 pytestmark = needs_chromium
@@ -40,7 +40,7 @@ def test_every_view_is_shown_in_both_themes_and_widths(crowded: Crowded, browser
             page.open(crowded.server.url, view)
             page.sees("live")
             page.sees(words)
-            if view.rpartition("/")[0] in ("", "queue"):
+            if name == "overview" or name.startswith("queue-"):
                 page.page.wait_for_selector(ALIVE)
             page.drawn()
             page.shoot(f"{name}-{width}-{theme}")
@@ -62,6 +62,8 @@ def test_what_is_not_there_says_so_and_leads_back(crowded: Crowded, browser: Any
             page.open(crowded.server.url, view)
             page.sees(words)
             page.sees("To the overview")
+            page.sees("live")
+            assert page.page.is_hidden("#notice"), "the server is there"
             judge(page, view)
             page.page.click("text=To the overview >> nth=0")
             page.sees("tickets wait")
@@ -200,6 +202,7 @@ def test_the_page_comes_back_after_a_restart_of_the_server(tmp_path: Path, brows
         assert "Is the server running?" in page.inner_text("#notice")
         assert "Who waits now" in page.inner_text("main"), "what was seen stays"
         assert page.evaluate(CONTRAST) == []
+        page.screenshot(path=str(SHOTS / "disconnected.png"))
         server.start()
         server.join("duel", "ann")
         page.wait_for_selector("#link[data-state=live]", timeout=60_000)

@@ -12,7 +12,7 @@ from evenmatch import config
 from evenmatch.domain.arrays import Array
 from evenmatch.errors import LabError
 from evenmatch.lab import files
-from evenmatch.lab.calibrate import cinder_of, lobbies_of, tiers_of, windows_of
+from evenmatch.lab.calibrate import cinder_of, even_of, least_wait_s, lobbies_of, tiers_of, windows_of
 from evenmatch.matchers.cinder import bucket_edges, sanction_score
 
 
@@ -61,6 +61,27 @@ def test_windows_let_nine_in_ten_meet_somebody() -> None:
     config.parse(f'[queues.x]\nmatcher = {{ name = "ladder", windows = {found.ladder["windows"]} }}', "x")
 
 
+@pytest.mark.parametrize("others", [1, 2, 9, 99])
+def test_so_many_others_come_within_the_least_wait_nine_times_in_ten(others: int) -> None:
+    came = np.random.default_rng(3).poisson(least_wait_s(6.0, others) / 10, 20_000)
+    assert np.mean(came >= others) == pytest.approx(0.9, abs=0.01)
+
+
+def test_windows_of_even_let_a_whole_match_be_found() -> None:
+    values = ratings()
+    found = even_of(values, 60, 10, wait_s=60)
+    middle, half = np.median(values), found["window"] / 2
+    chance = np.random.default_rng(5)
+    came = chance.binomial(chance.poisson(30, 5_000), np.mean(np.abs(values - middle) <= half))
+    assert np.mean(came >= 9) == pytest.approx(0.9, abs=0.02), "in half of the wait, at the middle"
+    assert even_of(values, 6_000, 10) == {"window": 100, "window_growth": 1.0}
+    assert even_of(values, 60, 10)["window"] > even_of(values, 60, 4)["window"] > even_of(values, 60, 2)["window"]
+    assert even_of(values, 6_000, scale=200.0) == {"window": 50, "window_growth": 0.5, "rating_scale": 200.0}
+    edge = np.quantile(values, 0.975)
+    last = found["window"] + 60 * found["window_growth"]
+    assert 60 * np.mean((values >= edge - last) & (values <= edge)) >= 13
+
+
 @pytest.mark.parametrize(
     ("words", "call"),
     [
@@ -70,6 +91,7 @@ def test_windows_let_nine_in_ten_meet_somebody() -> None:
         ("nobody would ever be found", lambda: windows_of(ratings(), 0.0)),
         ("contradict each other", lambda: windows_of(ratings(), 10.0, wait_s=2.0, every_s=5.0)),
         ("nobody at all comes within", lambda: windows_of(ratings(), 0.1, wait_s=60.0)),
+        ("a match of 10 is not there within", lambda: even_of(ratings(), 5.0, 10, wait_s=60.0)),
     ],
 )
 def test_what_cannot_be_calibrated_is_refused_in_words(words: str, call: object) -> None:
@@ -94,7 +116,7 @@ def test_the_tables_can_be_pasted(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "evenmatch", "lab", "calibrate", "--ratings", str(file), "--arrivals", "30"]
     told = json.loads(subprocess.run([*command, "--json"], capture_output=True, text=True, check=True).stdout)
     specs = config.parse(told["toml"], "pasted")
-    assert [spec.matcher.name for spec in specs] == ["epgc", "ladder", "buckets"]
+    assert [spec.matcher.name for spec in specs] == ["epgc", "even", "ladder", "buckets"]
     shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert told["toml"] in shown
     plainly = " ".join(shown.split())
@@ -126,7 +148,7 @@ def test_a_rating_that_no_queue_takes_is_named(tmp_path: Path) -> None:
             lobbies_of(file, "lobby", "rating")
 
 
-def test_epgc_gets_the_format_that_is_asked_for(tmp_path: Path) -> None:
+def test_epgc_and_even_get_the_format_that_is_asked_for(tmp_path: Path) -> None:
     file = tmp_path / "r.csv"
     file.write_text("rating\n" + "\n".join(f"{value:.0f}" for value in ratings(500)) + "\n")
     command = [sys.executable, "-m", "evenmatch", "lab", "calibrate", "--ratings", str(file), "--json", "--format"]
@@ -135,6 +157,9 @@ def test_epgc_gets_the_format_that_is_asked_for(tmp_path: Path) -> None:
         assert "which is a match of 2x4" in told["toml"]
         (spec,) = config.parse(told["toml"], "pasted")
         assert spec.format.seats == spec.matcher.parameters["lobby_size"] == 8
+    played = subprocess.run([*command, "2x4", "--arrivals", "60"], capture_output=True, text=True, check=True)
+    (even,) = (spec for spec in config.parse(json.loads(played.stdout)["toml"], "x") if spec.matcher.name == "even")
+    assert str(even.format) == "2x4"
     for words, said in (("4v5", "is no format"), ("1x1", "two players at least")):
         refused = subprocess.run([*command, words], capture_output=True, text=True, check=False)
         assert refused.returncode == 2

@@ -42,7 +42,7 @@ def lived(
 
 
 @pytest.mark.parametrize(
-    ("matcher", "seed"), [("first_come", 1), ("buckets", 2), ("ladder", 3), ("epgc", 4), ("lom", 5)]
+    ("matcher", "seed"), [("first_come", 1), ("buckets", 2), ("ladder", 3), ("epgc", 4), ("lom", 5), ("even", 6)]
 )
 def test_nothing_breaks_however_much_goes_wrong(matcher: str, seed: int) -> None:
     log, wire = lived(matcher, seed, runs_s=3_600.0 if seed % 2 else 0.0)

@@ -60,6 +60,29 @@ def test_hardly_anybody_comes_and_it_fits_all_the_same() -> None:
         assert Fitter(unsaid(arrivals={"sessions_a_day": 5.0}), FOLDER).set_up(matcher)[1] == "fitted"
 
 
+def test_even_is_fitted_and_never_narrower_than_by_itself() -> None:
+    found = {name: Fitter(unsaid(name), FOLDER).set_up("even") for name in population.PRESETS}
+    assert {origin for _, origin in found.values()} == {"fitted"}
+    own = {name: spec.matcher.parameters for name, (spec, _) in found.items()}
+    assert own["duel-small"] == own["duel-large"] == own["team5-large"] == {"window": 100, "window_growth": 1.0}
+    assert own["team5-small"]["window"] > 100, "ten are farther apart than two"
+    few = Fitter(unsaid(arrivals={"sessions_a_day": 200.0}), FOLDER).set_up("even")[0].matcher.parameters
+    assert few["window"] > 200
+
+
+def test_the_scale_of_the_game_is_that_of_even() -> None:
+    found = Fitter(unsaid("duel-large", game={"scale": 40.0}), FOLDER).set_up("even")[0].matcher.parameters
+    assert found["rating_scale"] == 40.0
+    assert found["window"] == 10
+    assert found["window_growth"] <= 0.2
+
+
+def test_newcomers_are_no_crowd_at_one_rating() -> None:
+    fits = [Fitter(unsaid(ratings={"newcomers": share}), FOLDER).set_up("buckets")[0] for share in (0.0, 0.5)]
+    narrow, wide = sorted(fit.matcher.parameters["bucket"] for fit in fits)
+    assert wide < 1.1 * narrow
+
+
 def test_tiers_are_those_that_calibrate_finds() -> None:
     given = unsaid()
     spec, _ = Fitter(given, FOLDER).set_up("epgc")
@@ -74,13 +97,13 @@ def test_there_are_fewer_tiers_where_lobbies_fill_slowly() -> None:
 
 def test_all_are_alike_and_there_is_nothing_to_fit() -> None:
     same = unsaid(skill={"spread": 0.0}, ratings={"error": 0.0})
-    assert [Fitter(same, FOLDER).set_up(name)[1] for name in ("buckets", "epgc", "ladder")] == ["default"] * 3
+    assert [Fitter(same, FOLDER).set_up(name)[1] for name in ("buckets", "epgc", "even", "ladder")] == ["default"] * 4
 
 
 def test_every_preset_sets_its_matchers_up() -> None:
     for name in population.PRESETS:
         fitter = Fitter(unsaid(name), FOLDER)
-        for matcher in ("buckets", "cinder"):
+        for matcher in ("buckets", "cinder", "even"):
             assert fitter.set_up(matcher)[1] == "fitted"
 
 

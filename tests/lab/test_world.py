@@ -29,7 +29,7 @@ def plain(log: Log) -> dict[str, object]:
     return {"tickets": tickets, "matches": {name: log.matches.column(name).tolist() for name in log.matches.chunks}}
 
 
-@pytest.mark.parametrize("matcher", ["first_come", "ladder", "buckets", "epgc", "lom", "cinder"])
+@pytest.mark.parametrize("matcher", ["even", "first_come", "ladder", "buckets", "epgc", "lom", "cinder"])
 def test_one_seed_is_one_run_and_another_is_another(matcher: str) -> None:
     given = crowd()
     (one, first), (_, again), (_, other) = (lived(given, matcher, seed) for seed in (1, 1, 2))

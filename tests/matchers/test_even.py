@@ -328,7 +328,7 @@ def test_details_and_trace_tell_bounds_and_terms_in_words() -> None:
     assert found.details["words"].startswith("2 players are seated, and no plan could seat more.")
     assert [step["step"] for step in found.trace] == ["pool", "solve", "match"]
     assert found.trace[2]["tickets"] == ["a", "b"]
-    assert found.trace[2]["words"] == "mostly since its players differ in rating"
+    assert found.trace[2]["words"].startswith("It costs 0.2263: 44% since its players differ in rating, ")
     assert found.unmatched[0].reason == "no_opponent_in_window"
 
 

@@ -26,6 +26,10 @@ require_equal = ["mode"]
 wave = { every_s = 0.02 }
 matcher = { name = "buckets", growth_s = 100 }
 
+[queues.even]
+wave = { every_s = 0.02 }
+matcher = { name = "even" }
+
 [queues.sides]
 wave = { every_s = 5 }
 matcher = { name = "ladder" }
@@ -186,6 +190,19 @@ def test_a_ticket_that_is_suspended_by_a_match_of_its_own_queue_is_not_told_of_a
         words = (await asker.why(await asker.join("long", "ann")))["words"]
         assert "one of its players is in another proposal, or in a match that runs." in words
         assert "another queue" not in words
+
+    tell(story)
+
+
+def test_a_match_of_even_tells_its_terms() -> None:
+    async def story(asker: Asker) -> None:
+        ann = await asker.join("even", "ann", rating=1500)
+        left = await asker.left_by_a_wave(ann)
+        assert left["unlock"] == "1 more player"
+        await asker.join("even", "ben", rating=1540)
+        words = (await asker.when(ann, "matched"))["words"]
+        assert "Its cost is 0.2263, of these terms: spread 0.1, imbalance 0.0263, distribution 0.2." in words
+        assert words.endswith("Its teams are 40 points apart.")
 
     tell(story)
 

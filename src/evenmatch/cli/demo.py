@@ -48,7 +48,6 @@ def demo(*, port: int = 8750, pace: float = 1.0, seed: int = 7, seconds: float |
         server = _started(Path(folder), file, port)
         try:
             _until_ready(server, url)
-            print(f"The crowd is coming. Open {url}/ and watch; Ctrl-C ends it.", flush=True)
             asyncio.run(_crowd(server, url, seed, pace, seconds))
         except KeyboardInterrupt:
             print("The demonstration is over.")
@@ -86,6 +85,7 @@ async def _crowd(server: "subprocess.Popen[bytes]", url: str, seed: int, pace: f
     for one in (signal.SIGTERM, signal.SIGINT):
         # An exception out of nowhere would leave tasks half done; this way everybody goes home first.
         asyncio.get_running_loop().add_signal_handler(one, ended.set)
+    print(f"The crowd is coming. Open {url}/ and watch; Ctrl-C ends it.", flush=True)
     async with Client(url) as client:
         playing = asyncio.create_task(Crowd(client, seed, pace).play())
         until = None if seconds is None else time.monotonic() + seconds

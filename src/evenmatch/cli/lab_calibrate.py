@@ -24,6 +24,7 @@ from evenmatch.lab.calibrate import (
     Tiers,
     Windows,
     cinder_of,
+    even_of,
     lobbies_of,
     tiers_of,
     windows_of,
@@ -62,7 +63,8 @@ def calibrate(
     way
         Whose boundaries go into the tables: quantiles, histogram (round numbers) or kmeans.
     format
-        What epgc's queue is to play, such as 2x5, teams times players; left out: lobbies of 10, as in its document.
+        What is played, such as 2x5, teams times players, for epgc and even; left out: lobbies of 10, as in epgc's
+        document, and one against one.
     lobbies
         A CSV with a row a player and a lobby for each: cinder's buckets and threshold.
     lobby_column
@@ -70,7 +72,7 @@ def calibrate(
     accept
         The share of all pairs of lobbies that cinder is to accept, the best ones.
     arrivals
-        How many players come a minute: windows for ladder and buckets; it takes --ratings too.
+        How many players come a minute: windows for even, ladder and buckets; it takes --ratings too.
     wait_s
         How long players may wait, for these windows.
     every_s
@@ -87,8 +89,13 @@ def calibrate(
     values = None if ratings is None else files.column(ratings, column)
     cut = None if values is None else tiers_of(values, tiers)
     fair = None if lobbies is None else cinder_of(*lobbies_of(lobbies, lobby_column, column), accept)
-    wide = None if values is None or arrivals is None else windows_of(values, arrivals, wait_s, every_s)
-    fragment = _fragment(cut, way, fair, wide, _format(format))
+    form = _format(format)
+    wide = None
+    if values is not None and arrivals is not None:
+        wide = windows_of(values, arrivals, wait_s, every_s)
+        if form is not None:
+            wide = msgspec.structs.replace(wide, even=even_of(values, arrivals, form.seats, wait_s, every_s))
+    fragment = _fragment(cut, way, fair, wide, form)
     if json:
         found = {"tiers": cut, "cinder": fair, "windows": wide, "toml": fragment}
         sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
@@ -166,6 +173,9 @@ def _fragment(cut: Tiers | None, way: str, fair: Cinder | None, wide: Windows | 
         queues["lobbies"] = said, {"format": pair, "matcher": {"name": "cinder", **fair.parameters}}
     if wide is not None:
         wave = {"every_s": wide.every_s}
+        table = {"matcher": {"name": "even", **wide.even}, "wave": wave}
+        played = {} if form is None else {"format": msgspec.to_builtins(form)}
+        queues["even"] = _of_even(wide, form or Format(2, 1)), played | table
         queues["windows"] = _of_ladder(wide), {"matcher": {"name": "ladder", **wide.ladder}, "wave": wave}
         queues["ranges"] = _of_buckets(wide), {"matcher": {"name": "buckets", **wide.buckets}, "wave": wave}
     text = "\n".join(
@@ -173,6 +183,16 @@ def _fragment(cut: Tiers | None, way: str, fair: Cinder | None, wide: Windows | 
     )
     config.parse(text, "what was found")
     return text
+
+
+def _of_even(wide: Windows, form: Format) -> str:
+    """What the windows of even come to."""
+    first, growth = wide.even["window"], wide.even["window_growth"]
+    whom = "two players" if form.seats == 2 else f"the {form.seats} players of {form}"
+    return (
+        f"parties too. {whom} of one match lie within {first} points at first and {growth:g} more a second, "
+        f"{first + growth * wide.wait_s:.0f} after {wide.wait_s:g} s"
+    )
 
 
 def _of_ladder(wide: Windows) -> str:

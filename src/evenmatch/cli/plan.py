@@ -17,8 +17,12 @@ from evenmatch import tickets as ticket_files
 from evenmatch.cli.parameters import parameters_of
 from evenmatch.domain.queue import QueueSpec
 from evenmatch.errors import ConfigError, TicketError
+from evenmatch.matchers import registry
 from evenmatch.numerics.threads import use
 from evenmatch.settings import from_environment
+
+NAMED_MAX = 16
+"""So many parameters of a matcher are all shown."""
 
 
 def plan(
@@ -93,8 +97,7 @@ def _queue(where: str) -> QueueSpec:
 
 def _show(outcome: planning.Outcome) -> None:
     console = Console(highlight=False)
-    named = ", ".join(f"{name}={value!r}" for name, value in outcome.parameters.items())
-    console.print(Text(f"{outcome.matcher}({named}), seed {outcome.seed}"))
+    console.print(Text(f"{_setting(outcome)}, seed {outcome.seed}"))
     if outcome.matches:
         console.print(_matches(outcome))
     if outcome.unmatched:
@@ -105,15 +108,31 @@ def _show(outcome: planning.Outcome) -> None:
             table.add_row(Text(one.ticket), one.reason, one.detail)
         console.print(table)
     for step in outcome.trace:
-        console.print(Text("  " + "  ".join(f"{key}={value}" for key, value in step.items())))
+        words = f"  {step['words']}" if "words" in step else ""
+        line = "  ".join(f"{key}={_told(key, value)}" for key, value in step.items() if key != "words")
+        console.print(Text(f"  {line}{words}"))
     seated = sum(len(team) for match in outcome.matches for team in match.teams)
     console.print(
         f"{len(outcome.matches)} match{'es' * (len(outcome.matches) != 1)}, {seated} tickets seated, "
         f"{len(outcome.unmatched)} waiting, {outcome.elapsed_ms:.2f} ms"
     )
     told = {key: value for key, value in outcome.details.items() if value is not None and not isinstance(value, dict)}
+    words = told.pop("words", None)
     if told:
         console.print(Text(", ".join(f"{key} {_short(value)}" for key, value in told.items())))
+    if words is not None:
+        console.print(Text(words))
+
+
+def _setting(outcome: planning.Outcome) -> str:
+    """The matcher and its parameters; of very many only those that are not as by default."""
+    given, rest = outcome.parameters, ""
+    if len(given) > NAMED_MAX:
+        usual = registry.defaults(outcome.matcher)
+        given = {name: value for name, value in given.items() if value != usual[name]}
+        rest = "others as by default" if given else "all parameters as by default"
+    named = ", ".join(filter(None, [*(f"{name}={value!r}" for name, value in given.items()), rest]))
+    return f"{outcome.matcher}({named})"
 
 
 def _matches(outcome: planning.Outcome) -> Table:
@@ -131,4 +150,12 @@ def _matches(outcome: planning.Outcome) -> Table:
 
 
 def _short(value: Any) -> str:
+    if isinstance(value, dict):
+        found = {key: one for key, one in value.items() if one}  # such as the terms of a match
+        return ", ".join(f"{key} {one:.3g}" if isinstance(one, float) else f"{key} {one}" for key, one in found.items())
     return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _told(key: str, value: Any) -> str:
+    """A value of the trace; of the terms of a match those that are not 0."""
+    return f"({_short(value)})" if key == "terms" else str(value)

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, TypeVar
 
@@ -229,7 +229,7 @@ class Client:
         """One queue: how many wait, the last wave, the rules."""
         return await self._ask(calls.queue(queue))
 
-    async def watch(self, ticket: str, after: int = 0, way: Way | None = None) -> AsyncIterator[Event]:
+    async def watch(self, ticket: str, after: int = 0, way: Way | None = None) -> AsyncGenerator[Event, None]:
         """A ticket's events, from the first (or the first `after` a sequence) to the last.
 
         A lost connection is made anew and nothing is told twice. `way`: only a WebSocket, or only server-sent events;

@@ -10,6 +10,7 @@ const RIGHT = 10;
 const BOTTOM = 24;
 const TOP = 10;
 const SHORT_MS = 15 * 60_000;
+const APART = 90;
 
 /** Round numbers, three or four of them, from `least` or a little below up to at least `most`. */
 export function steps(most, least = 0) {
@@ -41,7 +42,8 @@ function axes(drawing, wide, times, marks, format, x, y) {
   const word = times[times.length - 1] - times[0] < SHORT_MS ? clock : shortClock;
   for (const share of times.length > 1 ? [0, 0.5, 1] : [0]) {
     const i = Math.round(share * (times.length - 1));
-    if (times[i] === undefined) continue;
+    const room = Math.min(x(i) - x(0), x(times.length - 1) - x(i));
+    if (times[i] === undefined || (share === 0.5 && room < APART)) continue;
     const anchor = share === 0 ? "start" : share === 1 ? "end" : "middle";
     drawing.append(svg("text", { x: x(i), y: TALL - 5, "text-anchor": anchor, "font-size": 12, fill: "var(--soft)" }, word(times[i])));
   }

@@ -69,6 +69,7 @@ function health(server) {
 }
 
 function linked(how, error) {
+  if (error?.status === 404) { view?.missing?.(error.message); stream.watch(null); return; }  // the server is there, the queue is not
   state.dataset.state = how;
   state.textContent = how === "live" ? "live" : "not connected";
   if (how === "live") { notice.hidden = true; notice.replaceChildren(); return; }
@@ -77,7 +78,6 @@ function linked(how, error) {
   notice.hidden = false;
   const asked = error instanceof Refused && (error.status === 401 || error.status === 403);
   if (asked) fill(notice, `This server asks for a key: ${error.message}. A reader's is enough: evenmatch keys add dashboard --role reader`, keyForm());
-  else if (error.status === 404) fill(notice, `${error.message}. `, el("a", { href: "#/" }, "To the overview"));
   else fill(notice, `No connection: ${error.message}. What you see is how it was. Is the server running? The page tries again every second.`);
 }
 

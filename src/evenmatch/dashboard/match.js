@@ -6,6 +6,7 @@ import { box, el, link, numbers, table } from "./dom.js";
 import { moment, number, percent, points } from "./format.js";
 import { loaded } from "./loading.js";
 import { shown } from "./trace.js";
+import { venueRows } from "./venue.js";
 import { named } from "./words.js";
 
 const KINDS = { running: "good", starting: "warn", over: "", cancelled: "bad" };
@@ -39,12 +40,13 @@ function teamBox(team, place, odds, result) {
 
 function venueBox(details) {
   const { venue, ...others } = details;
-  const said = venue ?? {};
-  const where = Object.entries(venue ? said : others);
-  const rest = venue ? Object.entries(others) : [];
-  return box("Where, and what the matcher says", where.length || rest.length
-    ? table("Details", ["what", "value"], [...where, ...rest].map(([name, value]) => [named(name), shown(value, name)]))
-    : el("p", { class: "empty" }, "The queue chooses no venue, and the matcher says nothing more of it."));
+  const where = venueRows(venue ?? others);
+  const rest = Object.entries(others).filter(([name]) => venue || !where.some(([part]) => part === name));
+  return el("div", { class: "pair" },
+    box("Where", where.length ? table("Where", ["what", "which", "why"], where) : el("p", { class: "empty" }, "This queue chooses no map and no server.")),
+    box("What the matcher says", rest.length ? table("Details", ["what", "value"], rest.flatMap(([name, value]) => (name === "terms"
+      ? Object.entries(value).map(([term, size]) => [named(term), shown(size, term)]) : [[named(name), shown(value, name)]])))
+      : el("p", { class: "empty" }, "Nothing more of this match.")));
 }
 
 /** The view. */

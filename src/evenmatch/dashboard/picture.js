@@ -158,7 +158,7 @@ export class Crowd {
     pen.textAlign = "right";
     for (const mark of ticks(0, longest, 5)) {
       pen.beginPath(); pen.moveTo(EDGE.left, y(mark)); pen.lineTo(wide - EDGE.right, y(mark)); pen.stroke();
-      pen.fillText(seconds(mark), EDGE.left - 6, y(mark) + 4);
+      if (y(mark) > EDGE.top + 14) pen.fillText(seconds(mark), EDGE.left - 6, y(mark) + 4);
     }
     pen.textAlign = "center";
     pen.fillText(byPing ? "ping in ms" : "rating in points", (EDGE.left + wide - EDGE.right) / 2, this.tall - 6);

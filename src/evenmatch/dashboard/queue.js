@@ -86,6 +86,8 @@ export function queue(name) {
       read();
     } }, label)));
 
+  const node = el("div", { class: "cards one" }, top, now, el("div", { class: "aside" }, pictured, longest.node),
+    el("div", { class: "head" }, el("h2", {}, "The last hours"), choices), past);
   const read = async () => {
     try {
       const { history } = await ask(`${path("queues", name, "history")}?minutes=${minutes}`, closing.signal);
@@ -93,9 +95,10 @@ export function queue(name) {
       drawPast();
     } catch (error) {
       if (error.name === "AbortError") return;
-      if (error instanceof Refused && error.status === 404) fill(past, el("p", { class: "empty" }, error.message));
+      if (error instanceof Refused && error.status === 404) missing(error.message);
     }
   };
+  const missing = (why) => fill(node, el("h1", {}, name), el("p", { class: "empty" }, `${why}.`), el("a", { href: "#/" }, "To the overview"));
   const drawPast = () => {
     if (known && teams) fill(past, charts(known, teams), el("p", { class: "empty" }, `Known since ${clock(known.since_ms)}; a point is ${known.step_s} s.`), details(known));
   };
@@ -105,8 +108,8 @@ export function queue(name) {
   return {
     title: name,
     queue: name,
-    node: el("div", { class: "cards one" }, top, now, el("div", { class: "aside" }, pictured, longest.node),
-      el("div", { class: "head" }, el("h2", {}, "The last hours"), choices), past),
+    node,
+    missing,
     redraw: () => crowd.draw(),
     close() { closing.abort(); clearInterval(timer); crowd.close(); },
     frame(frame) {

@@ -12,7 +12,7 @@ import { named } from "./words.js";
 const PAGE = 50;
 
 function rows(queue, list) {
-  return table("Waves", ["~wave", "when", "~took", "~waited", "~proposals", "~tickets seated", "~dropped", "~even"], list.map((one) => [
+  return table("Waves", ["~wave", "when", "~took", "~tickets waiting", "~proposals", "~tickets seated", "~dropped", "~even"], list.map((one) => [
     link(["queue", queue, "wave", String(one.number)], number(one.number)), moment(one.started_ms), seconds((one.finished_ms - one.started_ms) / 1000),
     number(one.waiting), number(one.proposals), number(one.seated), number(one.dropped), percent(one.quality)]));
 }

@@ -6,7 +6,7 @@ const NAMES = {
   bound: "bound on the total", optimality_gap: "dearer than the best by at most", cost_bound: "cost at least", seats: "players seated",
   seats_bound: "players seated at most", due: "tickets that go first", due_left: "of them still waiting", free: "accept any rating",
   window_least: "narrowest window", window_most: "widest window", window_base: "window at first", window_growth: "window grows by",
-  window_of: "whose window counts", pairs_weighed: "pairs weighed", regions_apart: "regions apart", skip: "may skip", from: "from",
+  window_of: "whose window counts", pairs_weighed: "pairs weighed", regions: "regions", whole: "all places asked", skip: "may skip", from: "from",
   work: "work, in units", worth: "worth of the plan", step: "step", solver: "solved as", terms: "terms of the cost",
   spread: "ratings differ", imbalance: "one team likelier", distribution: "teams made up differently", latency: "far from the region",
   premade: "parties differ", role: "roles not liked", repeat: "met lately",

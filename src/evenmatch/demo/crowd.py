@@ -48,6 +48,12 @@ def _ping(chance: random.Random, skill: float) -> dict[str, Any]:
     return {"rating": round(skill, 1), "ping_ms": round(min(250.0, chance.lognormvariate(3.7, 0.5)))}
 
 
+def _regions(chance: random.Random, skill: float) -> dict[str, Any]:
+    near, far = chance.lognormvariate(3.4, 0.4), chance.lognormvariate(4.6, 0.3)
+    home, away = ("east", "west") if chance.random() < 0.6 else ("west", "east")
+    return _rating(chance, skill) | {"latencies": {home: round(min(near, 200.0)), away: round(min(far, 250.0))}}
+
+
 def _sides(chance: random.Random, skill: float) -> dict[str, Any]:
     first, second = round(skill + chance.gauss(0, 60), 1), round(skill + chance.gauss(0, 60), 1)
     kind = chance.random()
@@ -65,7 +71,7 @@ GAMES: Final = (
     Game("sides", 70, (1,), 120, _sides),
     Game("lobby", 90, (1,), 150, _ping),
     Game("clans", 30, (3,), 90, _rating),
-    Game("squads", 70, (1, 1, 2, 3), 90, _rating, rated=True),
+    Game("squads", 70, (1, 1, 2, 3), 90, _regions, rated=True),
     Game("sessions", 60, (1,), 150, _ping),
 )
 
@@ -138,14 +144,19 @@ class Crowd:
             self._away[game.queue] += party
 
     async def _wait(self, game: Game, ticket: str, party: list[str]) -> None:
-        async for event in self.client.watch(ticket):
-            if event.type == "proposed" and event.proposal is not None:
-                await self._answer(event.proposal["id"], party)
-            elif event.type == "matched" and event.match is not None:
-                if game.rated and event.match["teams"][0]["players"][0] in party:
-                    await asyncio.sleep(self._chance.uniform(2, 6))
-                    await self._report(event.match)
-                return
+        async with contextlib.aclosing(self.client.watch(ticket)) as events:
+            async for event in events:
+                if event.type == "proposed" and event.proposal is not None:
+                    await self._answer(event.proposal["id"], party)
+                elif event.type == "matched" and event.match is not None:
+                    await self._play(game, event.match, party)
+                    return
+
+    async def _play(self, game: Game, match: dict[str, Any], party: list[str]) -> None:
+        """Of a rated match the first player tells the result."""
+        if game.rated and match["teams"][0]["players"][0] in party:
+            await asyncio.sleep(self._chance.uniform(2, 6))
+            await self._report(match)
 
     async def _answer(self, proposal: str, party: list[str]) -> None:
         await asyncio.gather(*(self._one_answers(proposal, name) for name in party))

@@ -12,7 +12,10 @@ random pairs of one's own lobbies is accepted.
 Windows. As many come a minute as come; a window is wide enough when, with a chance of 90 %, somebody within it comes
 during the wait that is given to it: 1 - exp(-rate * wait * share within) = 0.9. The first window is that of a median
 player and half of the wait (or a wave, if that is longer), the last that of one at the edge (the 2.5 % at either end
-are beyond it) and the whole wait.
+are beyond it) and the whole wait. `even` measures a match by the range from its lowest to its highest rating, so for
+larger matches the window is the narrowest range round a player in which, with the same chance, all the others come.
+But a crowd makes it no narrower than `even` has it by itself, 100 points and one a second on a scale of 400: it puts
+the nearest together anyway, and a narrow window would only make them wait.
 """
 
 import math
@@ -31,7 +34,7 @@ from evenmatch.numerics.skill_buckets import bucket_of, edges
 
 from . import files
 
-__all__ = ["Cinder", "Tiers", "Windows", "cinder_of", "least_wait_s", "lobbies_of", "tiers_of", "windows_of"]
+__all__ = ["Cinder", "Tiers", "Windows", "cinder_of", "even_of", "least_wait_s", "lobbies_of", "tiers_of", "windows_of"]
 
 DOCUMENT: Final = (1000.0, 1500.0, 2000.0, 2500.0)
 WAYS: Final = ("quantiles", "histogram", "kmeans")
@@ -41,6 +44,8 @@ OUTSIDE: Final = 0.005
 """At either end, beyond cinder's range."""
 OVERLAP: Final = 0.2
 """Cinder's own least overlap (overlap_min)."""
+SCALE: Final = 400.0
+"""The `rating_scale` of `even`, if nothing is said."""
 _PASSES: Final = 300
 _PAIRS: Final = 100_000
 _RATIO: Final = 0.2
@@ -94,6 +99,7 @@ class Windows(msgspec.Struct, frozen=True):
     last: float
     ladder: dict[str, Any]
     buckets: dict[str, Any]
+    even: dict[str, Any]
 
 
 def tiers_of(ratings: Array, tiers: int = 5) -> Tiers:
@@ -195,29 +201,24 @@ def _pairs(count: int, seed: int) -> tuple[Array, Array]:
     return one, (one + 1 + chance.integers(count - 1, size=_PAIRS)) % count
 
 
-def least_wait_s(arrivals_a_minute: float) -> float:
-    """How long it takes until, with a chance of 90 %, anybody at all has come."""
-    return -math.log(1 - CHANCE) * 60.0 / arrivals_a_minute
+def least_wait_s(arrivals_a_minute: float, others: int = 1) -> float:
+    """How long it takes until, with a chance of 90 %, so many others have come, whoever they are."""
+    return _wanted(others) * 60.0 / arrivals_a_minute
+
+
+def _wanted(others: int) -> float:
+    """How many have to be expected so that, with a chance of 90 %, so many do come (Poisson)."""
+    low, high = 0.0, 10.0 * others + 10.0
+    while high - low > 1e-9 * high:
+        middle = (low + high) / 2
+        missed = sum(math.exp(n * math.log(middle) - middle - math.lgamma(n + 1)) for n in range(others))
+        low, high = (middle, high) if missed > 1 - CHANCE else (low, middle)
+    return high
 
 
 def windows_of(ratings: Array, arrivals_a_minute: float, wait_s: float = 60.0, every_s: float = 5.0) -> Windows:
     """Windows with which nine in ten find somebody within the wait."""
-    if not (arrivals_a_minute > 0 and math.isfinite(arrivals_a_minute)):
-        raise LabError(f"{arrivals_a_minute:g} arrivals a minute: nobody would ever be found: use more than 0")
-    if not 0 < every_s <= wait_s:
-        raise LabError(f"a wave every {every_s:g} s and a wait of {wait_s:g} s contradict each other: wait for a wave")
-    ordered = np.sort(ratings)
-    needed = least_wait_s(arrivals_a_minute)
-    if needed / wait_s > 1:
-        most = needed / 60.0
-        raise LabError(
-            f"at {arrivals_a_minute:g} arrivals a minute nobody at all comes within {wait_s:g} s often enough: "
-            f"wait at least {most:.1f} minutes, or have more players"
-        )
-    soon = min(1.0, needed / max(every_s, wait_s / 2))
-    first = _width(ordered, float(np.median(ordered)), soon)
-    ends = (float(np.quantile(ordered, EDGE)), float(np.quantile(ordered, 1 - EDGE)))
-    last = max(first, *(_width(ordered, end, needed / wait_s) for end in ends))
+    first, last = _widths(ratings, arrivals_a_minute, wait_s, every_s, 1)
     waves = max(1, round(wait_s / every_s) - 1)
     growth = max(1, math.ceil((last - first) / waves))
     base = max(1, round(first))
@@ -225,10 +226,65 @@ def windows_of(ratings: Array, arrivals_a_minute: float, wait_s: float = 60.0, e
     width = max(1, base)
     steps = max(1, math.ceil((last - base) / width))
     buckets = {"bucket": width, "growth_s": max(0.1, round(wait_s / steps, 1)), "range_max": steps + 1}
-    return Windows(arrivals_a_minute, wait_s, every_s, round(first, 1), round(last, 1), ladder, buckets)
+    even = even_of(ratings, arrivals_a_minute, 2, wait_s, every_s)
+    return Windows(arrivals_a_minute, wait_s, every_s, round(first, 1), round(last, 1), ladder, buckets, even)
+
+
+def even_of(
+    ratings: Array,
+    arrivals_a_minute: float,
+    seats: int = 2,
+    wait_s: float = 60.0,
+    every_s: float = 5.0,
+    scale: float = SCALE,
+) -> dict[str, Any]:
+    """Windows of `even` with which nine in ten find the others of a match of so many within the wait.
+
+    `scale`: who has so many points more wins ten times as often.
+    """
+    first, last = _widths(ratings, arrivals_a_minute, wait_s, every_s, seats - 1)
+    window = max(scale / 4, first)
+    growth = max(scale / SCALE, (last - window) / wait_s)
+    found = {"window": round(window), "window_growth": float(f"{growth:.2g}")}
+    return found if scale == SCALE else found | {"rating_scale": scale}
+
+
+def _widths(
+    ratings: Array, arrivals_a_minute: float, wait_s: float, every_s: float, others: int
+) -> tuple[float, float]:
+    """The first and the last window."""
+    if not (arrivals_a_minute > 0 and math.isfinite(arrivals_a_minute)):
+        raise LabError(f"{arrivals_a_minute:g} arrivals a minute: nobody would ever be found: use more than 0")
+    if not 0 < every_s <= wait_s:
+        raise LabError(f"a wave every {every_s:g} s and a wait of {wait_s:g} s contradict each other: wait for a wave")
+    ordered = np.sort(ratings)
+    needed = least_wait_s(arrivals_a_minute, others)
+    if needed / wait_s > 1:
+        most = needed / 60.0
+        whom = "nobody at all comes" if others == 1 else f"a match of {others + 1} is not there"
+        raise LabError(
+            f"at {arrivals_a_minute:g} arrivals a minute {whom} within {wait_s:g} s often enough: "
+            f"wait at least {most:.1f} minutes, or have more players"
+        )
+    soon = min(1.0, needed / max(every_s, wait_s / 2))
+    width = _width if others == 1 else _range
+    first = width(ordered, float(np.median(ordered)), soon)
+    ends = (float(np.quantile(ordered, EDGE)), float(np.quantile(ordered, 1 - EDGE)))
+    return first, max(first, *(width(ordered, end, needed / wait_s) for end in ends))
 
 
 def _width(ordered: Array, rating: float, share: float) -> float:
     """Half the width of the narrowest window round a rating that holds this share of all."""
     away = np.sort(np.abs(ordered - rating))
-    return float(away[min(len(away) - 1, max(0, math.ceil(share * len(away)) - 1))])
+    return float(away[_count(len(away), share) - 1])
+
+
+def _range(ordered: Array, rating: float, share: float) -> float:
+    """The width of the narrowest range with a rating in it that holds this share of all."""
+    many = _count(len(ordered), share)
+    low, high = ordered[: len(ordered) - many + 1], ordered[many - 1 :]
+    return float((np.maximum(high, rating) - np.minimum(low, rating)).min())
+
+
+def _count(all_of: int, share: float) -> int:
+    return min(all_of, max(1, math.ceil(share * all_of)))

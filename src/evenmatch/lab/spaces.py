@@ -31,6 +31,15 @@ SPACES: Final[Mapping[str, Mapping[str, Knob]]] = {
         "overlap_min": Knob(0.0, 0.9, log=False),
         "n_bucket": Knob(5, 60, whole=True),
     },
+    "even": {
+        "window": Knob(10, 1000, whole=True),
+        "window_growth": Knob(0.1, 20.0),
+        "window_free_s": Knob(60, 1200, whole=True),
+        "weight_imbalance": Knob(0.1, 10.0),
+        "weight_spread": Knob(0.1, 10.0),
+        "hold": Knob(0, 1, whole=True, log=False),
+        "wait_value": Knob(0.001, 0.1),
+    },
     "epgc": {"alpha": Knob(0.05, 20.0), "beta": Knob(0.05, 20.0), "tiers": Knob(1, 12, whole=True)},
     "ladder": _WINDOW,
     "lom": _WEIGHTS,
@@ -66,8 +75,17 @@ def parameters(matcher: str, found: Mapping[str, float], boundaries: Any) -> tup
         weights = {"rating": (told["rating_weight"], 400), "ping_ms": (told["ping_weight"], 50)}
         features = [{"name": name, "scale": scale, "weight": _short(w)} for name, (w, scale) in weights.items()]
         return {"features": features}, every_s
+    if matcher == "even":
+        held = bool(told.pop("hold"))
+        worth = told.pop("wait_value")
+        own = {"hold": True, "wait_value": _short(worth)} if held else {}
+        return own | _plain(matcher, told), every_s
+    return _plain(matcher, told), every_s
+
+
+def _plain(matcher: str, told: Mapping[str, float]) -> dict[str, Any]:
     space = SPACES[matcher]
-    return {name: int(value) if space[name].whole else _short(value) for name, value in told.items()}, every_s
+    return {name: int(value) if space[name].whole else _short(value) for name, value in told.items()}
 
 
 def _short(value: float) -> float:

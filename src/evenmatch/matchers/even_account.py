@@ -20,6 +20,9 @@ _WORDS: Final = {
     "repeat": "some met lately",
 }
 
+SAID_LEAST: Final = 0.05
+"""Of what a match costs: terms with a smaller share are not put in words."""
+
 
 def details_of(
     seats: int, seats_bound: int, cost: float, slack: float | None, due: int, due_left: int, account: dict[str, Any]
@@ -43,6 +46,12 @@ def details_of(
 def in_words(told: dict[str, Any]) -> str:
     """The same in a sentence or two."""
     seats, most = told["seats"], told["seats_bound"]
+    due = ""
+    if told["due"]:
+        due = f" {told['due']} tickets have waited so long that they go first; {told['due_left']} of them still wait."
+    if not seats:
+        bound = f"no plan could seat more than {most} players." if most else "no plan could seat anybody."
+        return f"Nobody is seated; {bound}{due}"
     if seats == most:
         seated = f"{seats} players are seated, and no plan could seat more."
     else:
@@ -56,9 +65,6 @@ def in_words(told: dict[str, Any]) -> str:
             f" The matches cost {told['cost']:.4g} in all; a plan that seats as many costs {told['cost_bound']:.4g} or "
             "more."
         )
-    due = ""
-    if told["due"]:
-        due = f" {told['due']} tickets have waited so long that they go first; {told['due_left']} of them still wait."
     return seated + costs + due
 
 
@@ -108,10 +114,18 @@ def trace_of(
         {"step": "solve", **details},
     ]
     for match, (members, price, row) in enumerate(zip(tickets, cost.tolist(), terms, strict=True)):
-        shares = row * weights
         step = {"step": "match", "match": match, "tickets": members, "cost": price}
         step["terms"] = dict(zip(TERMS, row.tolist(), strict=True))
-        worst = int(shares.argmax())
-        step["words"] = "nothing is wrong with it" if shares[worst] <= 0 else f"mostly since {_WORDS[TERMS[worst]]}"
+        step["words"] = _of_match(price, row * weights)
         steps.append(step)
     return tuple(steps)
+
+
+def _of_match(price: float, shares: Array) -> str:
+    """What a match costs, and what for, the most first."""
+    total = float(shares.sum())
+    if total <= 0:
+        return "It costs nothing: all that counts is as it should be."
+    order = np.argsort(-shares, kind="stable").tolist()
+    told = [f"{shares[at] / total:.0%} since {_WORDS[TERMS[at]]}" for at in order if shares[at] >= SAID_LEAST * total]
+    return f"It costs {price:.4g}: {', '.join(told)}."

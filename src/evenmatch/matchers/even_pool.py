@@ -12,10 +12,12 @@ those not named `off_role`, or can't be played if that is "never". Who names non
 
 What a seat is worth, with `hold` (without it nobody asks). Let rho be newcomers for each rating point and second near a
 ticket: those within half a `rating_scale` who have not missed a wave, over that range, and over the longest wait among
-newcomers. Nobody of them has been taken yet, so they are all who came in that time. Who waits t seconds more finds, at
-best, a newcomer at a distance of 1 / (2 rho t), pays half the cost of such a gap, s / (4 rho t) with s the cost of a
-point, and wait_value * t for waiting. The best t makes that sqrt(s * wait_value / rho): to be seated now is worth as
-much, at most `seat_value`, and `wait_value` more for each second already waited, so that nobody is held for ever.
+newcomers. Nobody of them has been taken yet, so they are all who came in that time. Who waits for the first newcomer
+within g points waits 1 / (2 rho g) seconds on average, at `wait_value` each, and then pays half the cost of a gap of
+g / 2: s * g / 4, with s the cost of a point. The best g makes the two equal, and their sum sqrt(s * wait_value / (2
+rho)). To be seated now is worth as much, at most `seat_value`. What a ticket has waited is gone and changes nothing of
+what it may expect; but people leave, so a quarter of `wait_value` is added for each second of it, and nobody is held
+for ever.
 """
 
 from collections.abc import Mapping
@@ -34,6 +36,8 @@ from evenmatch.numerics.rating_windows import thinness, windows_of
 
 __all__ = ["Pool", "due_levels", "latencies_of", "pool_of", "seat_worth"]
 
+PAST_SHARE: Final = 0.25
+"""Of what a second of waiting costs: so much more a seat is worth for each second already waited, with `hold`."""
 LEVELS_MAX: Final = 64
 """So many due tickets are told apart by their places; of more, some next to each other are alike."""
 
@@ -162,8 +166,8 @@ def seat_worth(pool: Pool, hold: Hold, weights: Weights, scale: float) -> Array:
         rho = (high - low - fresh) / (2.0 * reach * span_s)
         point = (weights.spread + 2.0 * weights.distribution) / scale
         some = rho > 0
-        worth[some] = np.minimum(hold.seat_value, np.sqrt(point * hold.wait_value / rho[some]))
-    worth += hold.wait_value * pool.waited_ms / 1000.0
+        worth[some] = np.minimum(hold.seat_value, np.sqrt(point * hold.wait_value / (2.0 * rho[some])))
+    worth += PAST_SHARE * hold.wait_value * pool.waited_ms / 1000.0
     return worth
 
 

@@ -145,7 +145,10 @@ def searched_plan(pool: TeamPool, rules: TeamRules, start: Array | None = None) 
     plan = max(plans, key=lambda plan: plan.worth)
     value = np.where(plan.rosters >= 0, field.value[plan.rosters], 0.0).sum(axis=1)
     kept = (plan.units > 0) & (value >= plan.cost)
-    matches = _turned(field, pool.level, plan.rosters[kept], plan.team_of[kept], plan.cost[kept], steps)
+    level = pool.level.copy()
+    if len(level):
+        level[field.elder[~bound.usable]] = 0
+    matches = _turned(field, level, plan.rosters[kept], plan.team_of[kept], plan.cost[kept], steps)
     if len(matches[2]) * seats < bound.seats:
         bound = bound._replace(seats=closer_bound(field, bound))
         steps.append({"step": "closer bound", "seats": bound.seats})
@@ -231,7 +234,8 @@ def _drafts(
         orders.remove(_BOUND_FIRST)
     for regions in orders:
         for mode, skip, far in ways:
-            if spent > work // 2 or (best.made * field.teams * field.team_size == bound.seats and not few):
+            full = best.made * field.teams * field.team_size == bound.seats
+            if spent > work // 2 or (full and (not few or regions == _BOUND_FIRST)):
                 break
             draft = _swept_draft(field, codes, price, bound.usable, mode, skip, regions, far)
             spent += draft.work

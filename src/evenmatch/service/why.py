@@ -31,7 +31,7 @@ from . import wire
 from .handlers import Answer, problem, unknown
 from .mailbox import Unavailable
 from .runner import Runner
-from .views import TicketView, Views
+from .views import MatchView, TicketView, Views
 
 _ASKED_MOST: Final = 256
 _encode = msgspec.json.Encoder().encode
@@ -283,5 +283,16 @@ def _words(view: TicketView) -> str:
             return f"It is in proposal {view.proposal.id}, which awaits {pending} answer{'s' * (pending > 1)}."
         return f"It is in proposal {view.proposal.id}, and the game server is to confirm that the match has started."
     if view.match is not None:
-        return f"It is in match {view.match.id}, which is {view.match.standing}."
+        return f"It is in match {view.match.id}, which is {view.match.standing}.{_cost(view.match)}"
     return f"It is {view.status}: {_CAUSES.get(view.cause or '', view.cause or 'nobody knows why')}."
+
+
+def _cost(match: MatchView) -> str:
+    """What the match costs, where its matcher tells the terms of that."""
+    terms = match.details.get("terms")
+    if not isinstance(terms, dict):
+        return ""
+    named = ", ".join(f"{name} {value:.3g}" for name, value in terms.items() if value)
+    gap = match.details.get("gap")
+    apart = "" if gap is None else f" Its teams are {gap:.4g} points apart."
+    return f" Its cost is {match.cost:.4g}, of these terms: {named or 'none'}.{apart}"
