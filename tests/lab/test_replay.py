@@ -204,6 +204,8 @@ def test_another_matcher_is_fitted_to_those_who_came() -> None:
     given = population_of(was)
     assert given.arrivals.sessions_a_day == pytest.approx(86_400, rel=0.05)
     assert given.parties == {"1": 1.0}
+    short = msgspec.structs.replace(was.spec, ticket=msgspec.structs.replace(was.spec.ticket, expires_s=9.0))
+    assert population_of(msgspec.structs.replace(was, spec=short)).sessions.patience_s == 9.0
     fair, wide = what_if(was, spec), what_if(was, msgspec.structs.replace(spec, matcher=MatcherSpec("buckets")))
     assert fair.ends["matched"] > wide.ends["matched"]
     with pytest.raises(LabError, match="ladder cannot play duel: "):
