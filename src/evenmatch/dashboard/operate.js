@@ -51,8 +51,8 @@ export function operate(queue) {
     if (!window.confirm(question)) return;
     try {
       await work();
-      said.textContent = `Done: ${question.replace(/\?$/, "")}.`;
       await draw();
+      said.textContent = `Done: ${question.replace(/\?$/, "")}.`;  // last, so that nothing is drawn over what is typed next
     } catch (error) {
       said.textContent = `Not done: ${error.message}`;
     }
