@@ -116,7 +116,7 @@ def _prove(path: Path, json: bool) -> None:
     if json:
         sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
         return
-    print(f"{path}: {found.events} events, {found.checkpoints} checkpoints proved")
+    print(f"{path}: {counted(found.events, 'event')}, {counted(found.checkpoints, 'checkpoint')} proved")
     print(f"state hash {found.hash}")
 
 

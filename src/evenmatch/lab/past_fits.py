@@ -51,18 +51,20 @@ def population_of(past: Past) -> Population:
     """What a journal says of those who came, as a population; their ratings are in a file beside it."""
     hours = max(1.0, past.last_ms - past.first_ms) / _HOUR_MS
     sizes = [len(wish.request.members) for wish in past.wishes]
+    expires_s = past.spec.ticket.expires_s
+    patience = min(patience_s(past) or Sessions().patience_s, expires_s)  # nobody waits longer than that
     return Population(
         title=f"the players of {past.spec.name}",
         game=Game(
             format=past.spec.format,
             every_s=past.spec.wave.every_s,
             ready_check_s=0.0,
-            expires_s=past.spec.ticket.expires_s,
+            expires_s=expires_s,
         ),
         skill=Skill(kind="csv", file=_FILE, column="rating"),
         ratings=Ratings(error=0.0, newcomers=0.0),
         arrivals=Arrivals(sessions_a_day=len(past.wishes) * HOURS / hours),
-        sessions=Sessions(games=1.0, patience_s=patience_s(past) or Sessions().patience_s),
+        sessions=Sessions(games=1.0, patience_s=patience),
         parties={str(size): sizes.count(size) / len(sizes) for size in sorted(set(sizes))},
     )
 

@@ -99,9 +99,9 @@ class Told(msgspec.Struct, frozen=True):
         """What is set side by side, with what stands above it."""
         found = {f"{self.past.spec.matcher.name}, as it was": self.then}
         if self.same is not None:
-            found["the same rules, what if"] = self.same
+            found["same rules, what if"] = self.same
         other = self.spec.matcher.name
-        return found | {f"{'the other rules' if other == self.past.spec.matcher.name else other}, what if": self.now}
+        return found | {f"{'other rules' if other == self.past.spec.matcher.name else other}, what if": self.now}
 
     @property
     def settings(self) -> list[str]:

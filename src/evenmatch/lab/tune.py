@@ -165,7 +165,7 @@ def tune(
         checked=told,
         holds=holds,
         sure=all(one is True for one in surely) or any(one is False for one in surely),
-        toml=_toml(spec, _warning(population, wanted, chosen.short == 0, holds)),
+        toml=_toml(spec, _warning(population, wanted, tried, chosen, holds)),
         notes=populations.notes(given, hours),
         ceiling=ceiling(given, folder),
         implied=implied(targets),
@@ -249,12 +249,17 @@ def _front(tried: list[Tried]) -> list[Tried]:
     return found
 
 
-def _warning(population: str, wanted: list[Target], met: bool, holds: bool) -> str:
+def _warning(population: str, wanted: list[Target], tried: list[Tried], chosen: Tried, holds: bool) -> str:
     """What whoever finds these rules in a file should know of them; nothing where all is well."""
-    if met and holds:
+    if chosen.short == 0 and holds:
         return ""
     words = " and ".join(target.words for target in wanted)
-    why = "no setting that was tried met it" if not met else "on traffic that the search never saw it did not hold"
+    if chosen.short == 0:
+        why = "on traffic that the search never saw it did not hold"
+    elif any(one.short == 0 for one in tried):
+        why = f"no setting that was tried met it and served {SERVED_LEAST:.0%} of those who came"
+    else:
+        why = "no setting that was tried met it"
     return f"# The target was missed ({words}, on {population}): {why}.\n"
 
 

@@ -141,7 +141,8 @@ def _front(found: Tuned) -> list[Chart]:
         Mark(target.limit, target.words) for target in found.targets if target.measure == WAIT and target.limit <= far
     ]
     missing = found.trials - len(known)
-    more = f" {missing} more are not shown, for with them fewer than nine in ten were matched." if missing else ""
+    which = "1 more is not shown, for with it" if missing == 1 else f"{missing} more are not shown, for with them"
+    more = f" {which} fewer than nine in ten were matched." if missing else ""
     return [
         Chart(
             name="front",
