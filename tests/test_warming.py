@@ -88,3 +88,20 @@ def test_loading_all_matchers_compiles_nothing() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["0"]
+
+
+def test_threads_that_load_matchers_at_the_same_time_find_all_code_too() -> None:
+    code = (
+        "import sys, threading\n"
+        "from numba.core.event import install_recorder\n"
+        "from evenmatch.matchers.registry import MATCHERS, build\n"
+        "sys.setswitchinterval(1e-5)\n"
+        "ready = threading.Barrier(len(MATCHERS))\n"
+        "def load(name): ready.wait(); build(name, {})\n"
+        "with install_recorder('numba:compile') as seen:\n"
+        "    threads = [threading.Thread(target=load, args=(name,)) for name in MATCHERS]\n"
+        "    [each.start() for each in threads]; [each.join() for each in threads]\n"
+        "print(len(seen.buffer))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["0"]

@@ -24,6 +24,7 @@ from typing import Any, Final, TypeVar, cast
 
 import numba
 from numba import types
+from numba.core.compiler_lock import global_compiler_lock
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -88,11 +89,16 @@ BOOLS, BOOLS2, OUT_BOOLS, OUT_BOOLS2 = (_array(types.boolean, d, w) for w in (Fa
 
 def kernel(*takes: Any) -> Callable[[F], F]:
     """Compile a function of arrays and numbers for arguments of these types; without any, for use in kernels only."""
-    compiler: Any = numba.njit(takes or None, cache=True, nogil=True, error_model="numpy")
+    compiler: Any = numba.njit(cache=True, nogil=True, error_model="numpy")
 
     def compiled(function: F) -> F:
-        vars(numba.config)["CACHE_DIR"] = str(cache_folder(function.__module__.rpartition(".")[2]))
-        return cast(F, compiler(function))
+        with global_compiler_lock:  # the folder is one setting for all threads, read when the function gets its cache
+            vars(numba.config)["CACHE_DIR"] = str(cache_folder(function.__module__.rpartition(".")[2]))
+            made = compiler(function)
+        if takes:
+            made.compile(takes)
+            made.disable_compile()
+        return cast(F, made)
 
     return compiled
 

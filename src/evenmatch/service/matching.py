@@ -97,9 +97,9 @@ class MatcherRoom:
     def close(self) -> None:
         """End all workers; plans under way are lost, which costs nothing."""
         self._closing.set()
-        for worker in self._workers.values():
+        for worker in list(self._workers.values()):  # a wave may begin meanwhile
             worker.kill()
-        for planning in self._planning.values():
+        for planning in list(self._planning.values()):
             planning.acquire(timeout=_PARTING_S)
 
 
