@@ -1,4 +1,4 @@
-"""Rating convergence, as it is told: those who play are rated better, newcomers the more matches they have had."""
+"""Measures as they are told: ratings that come nearer to skill, hours by the clock, latency by region."""
 
 from pathlib import Path
 
@@ -34,6 +34,18 @@ def test_hours_are_told_by_the_clock() -> None:
     given = crowd(arrivals={"from_h": 22.5})
     world, log = lived(given, hours=2.2)
     assert [part["name"] for part in measured(log, world.people, given)["by"]["hour"]] == ["22:30", "23:30", "00:30"]
+
+
+def test_latency_is_told_by_region_too() -> None:
+    given = crowd("duel-large", arrivals={"sessions_a_day": 20_000.0})
+    world, log = lived(given, hours=0.2)
+    told = measured(log, world.people, given)
+    region = log.tickets.column("region")[log.seats.column("ticket") - 1]
+    extra_ms = log.seats.column("extra_ms")
+    assert len(told["by"]["region"]) == len(world.people.regions) > 1
+    for place, part in enumerate(told["by"]["region"]):
+        assert np.isclose(part["latency_extra_ms"]["mean"], extra_ms[region == place].mean(), rtol=1e-4)
+    assert extra_ms.max() > 0
 
 
 def test_newcomers_begin_at_the_mean_of_all_or_where_the_population_says(tmp_path: Path) -> None:

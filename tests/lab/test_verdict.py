@@ -1,9 +1,14 @@
 """What is said of a comparison: no more than its seeds can tell, and best of nobody who serves a few."""
 
+import msgspec
+import pytest
+
+from evenmatch.errors import LabError
 from evenmatch.lab import population
+from evenmatch.lab.comparing import compare
 from evenmatch.lab.comparison import QUALITY, WAIT, Comparison, Row
 from evenmatch.lab.intervals import Interval, over
-from evenmatch.lab.verdict import apart, sentences
+from evenmatch.lab.verdict import apart, dealt, sentences
 
 Seeds = tuple[float, float, float]
 
@@ -122,3 +127,21 @@ def test_nobody_is_matched() -> None:
 def test_names_are_written_as_asked() -> None:
     a = row("a<b", (10, 9, 11), (0.5, 0.48, 0.52))
     assert sentences(of(a), lambda name: f"[{name}]")[0].startswith("[a<b]: ")
+
+
+def test_where_teams_come_from_is_said_of_matchers_that_make_lobbies() -> None:
+    lobby, teams = (
+        msgspec.structs.replace(row(name, (9, 9, 9), (0.3, 0.3, 0.3)), queue={"format": {"teams": many}})
+        for name, many in (("lobby", 1), ("teams", 2))
+    )
+    assert dealt(of(lobby, teams)) == ["lobby makes lobbies; the game deals them into teams by rating, there and back."]
+    assert dealt(of(teams)) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [({"matchers": "epgc,buckets"}, "give a list"), ({"queues": "a.toml"}, "give a list"), ({"seeds": "x"}, "whole")],
+)
+def test_what_a_notebook_gets_wrong_is_said(given: dict[str, str], words: str) -> None:
+    with pytest.raises(LabError, match=words):
+        compare("duel-small", **given)  # type: ignore[arg-type]
