@@ -13,12 +13,14 @@ from typing import Any, Final
 import msgspec
 
 from evenmatch.domain.match import Plan, Reason, in_names
-from evenmatch.domain.queue import SEATS_MAX, Format
+from evenmatch.domain.queue import SEATS_MAX, TEAMS_MAX, Format
 from evenmatch.domain.snapshot import Snapshot
+from evenmatch.domain.ticket import SIGMA
+from evenmatch.domain.words import not_known
 from evenmatch.errors import MatcherError, TicketError
 from evenmatch.matchers.contract import Matcher, cannot_seat, own_format, plan_wave
 from evenmatch.matchers.parameters import whole_number
-from evenmatch.matchers.registry import build
+from evenmatch.matchers.registry import DEFAULT, build
 from evenmatch.numerics.quality import evenness, match_quality, rating_totals, team_means
 from evenmatch.tickets import TicketInput, brings, parse, to_snapshot
 
@@ -62,18 +64,23 @@ class Outcome(msgspec.Struct, frozen=True):
         return len(self.matches)
 
 
-def read_format(text: str) -> Format:
+def read_format(given: object) -> Format:
     """A format such as 2x5: two teams of five."""
-    found = _FORMAT.fullmatch(text)
-    form = Format(int(found[1]), int(found[2])) if found else None
-    if form is None or form.teams < 1 or form.size < 1 or not 2 <= form.seats <= SEATS_MAX:
-        raise TicketError(f"{text!r} is not a format: write TEAMSxSIZE, such as 2x5, with 2 to {SEATS_MAX} seats")
+    form = given if isinstance(given, Format) else None
+    if isinstance(given, str) and (found := _FORMAT.fullmatch(given)):
+        form = Format(int(found[1]), int(found[2]))
+    if form is None or not 1 <= form.teams <= TEAMS_MAX or form.size < 1 or not 2 <= form.seats <= SEATS_MAX:
+        shown = str(form) if isinstance(given, Format) else repr(given)
+        raise TicketError(
+            f"{shown} is not a format: write TEAMSxSIZE, such as '2x5', with 1 to {TEAMS_MAX} teams and 2 to "
+            f"{SEATS_MAX} seats"
+        )
     return form
 
 
 def plan(
     tickets: Iterable[Any],
-    matcher: str | Matcher = "first_come",
+    matcher: str | Matcher = DEFAULT,
     *,
     format: Format | str | None = None,
     seed: int = 0,
@@ -83,8 +90,9 @@ def plan(
     """Run one wave of a matcher over tickets.
 
     `tickets` are dictionaries {"id", "players": [{"id", "rating", ...}], "waited_s", "misses"}; for one player, the
-    player's fields may stand on the ticket. `matcher` is a name with its parameters as keywords, or a matcher made
-    before. Raises MatcherError or TicketError (both ValueErrors) with words on what is wrong.
+    player's fields may stand on the ticket. `avoid`, on a ticket or a player, names players of other tickets who must
+    not be in the same match. `matcher` is a name with its parameters as keywords, or a matcher made before. Raises
+    MatcherError or TicketError (both ValueErrors) with words on what is wrong.
     """
     whole_number("plan", "seed", seed, least=0, most=SEED_MAX)
     if isinstance(matcher, str):
@@ -93,7 +101,7 @@ def plan(
         raise MatcherError(f"{matcher.name} is made already: give {', '.join(parameters)} to its constructor")
     else:
         chosen = matcher
-    form = read_format(format) if isinstance(format, str) else format or own_format(chosen)
+    form = own_format(chosen) if format is None else read_format(format)
     found = parse(tickets)
     if all(cannot_seat(chosen, form, party) is not None for party in range(1, form.size + 1)):
         raise MatcherError(f"{chosen.name}: {cannot_seat(chosen, form, 1)}")
@@ -101,6 +109,8 @@ def plan(
         wrong = cannot_seat(chosen, form, len(ticket.players)) or _lacks(chosen, ticket)
         if wrong is not None:
             raise MatcherError(f"{chosen.name}: ticket {ticket.id!r}: {wrong}")
+        if (misused := _misuses(chosen, ticket)) is not None:
+            raise TicketError(f"{chosen.name}: ticket {ticket.id!r}: {misused}")
     return _run(chosen, found, form, seed, trace)
 
 
@@ -110,6 +120,21 @@ def _lacks(matcher: Matcher, ticket: TicketInput) -> str | None:
         for player in ticket.players:
             if not any(brings(player, name) for name in group):
                 return f"player {player.id!r} brings no {' or '.join(group)}"
+    return None
+
+
+def _misuses(matcher: Matcher, ticket: TicketInput) -> str | None:
+    """What a ticket brings that its matcher can't use; the same is asked at the door of a live queue."""
+    for name, known in getattr(matcher, "choices", {}).items():
+        for player in ticket.players:
+            for word in getattr(player, name):
+                if word not in known:
+                    return f"player {player.id!r}: {name}: {not_known(word, known)}"
+    if SIGMA in getattr(matcher, "keeps", ()):
+        for player in ticket.players:
+            sigma = player.profile.get(SIGMA.partition(".")[2])
+            if isinstance(sigma, str) or (sigma is not None and sigma < 0):
+                return f"player {player.id!r}: {SIGMA} is {sigma!r}: use 0 (the rating is sure) or a number above"
     return None
 
 

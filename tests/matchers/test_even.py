@@ -129,6 +129,8 @@ def test_roles_are_given_out_and_a_missing_one_is_paid_for_or_keeps_all_waiting(
     good = Even(roles=ROLES).plan(wanting(("tank",), ("tank",), ("healer",), ("healer",)))
     assert good.match_details[0]["terms"]["role"] == 0
     assert {tuple(sorted(team)) for team in good.matches[0].teams} <= {(0, 2), (0, 3), (1, 2), (1, 3)}
+    played = {one["ticket"]: one["roles"] for one in good.match_details[0]["roles"]}
+    assert played == {100: ["tank"], 101: ["tank"], 102: ["healer"], 103: ["healer"]}
     missing = wanting(("tank",), ("tank",), ("tank", "healer"), ("tank",))
     paid = Even(roles=ROLES, off_role=1).plan(missing)
     assert paid.match_details[0]["terms"]["role"] == 1.5
@@ -137,6 +139,24 @@ def test_roles_are_given_out_and_a_missing_one_is_paid_for_or_keeps_all_waiting(
     assert never.details["seats_bound"] in (0, 4)
     anybody = Even(roles=ROLES, off_role="never").plan(wanting((), (), (), ("jungler",)))
     assert anybody.match_details[0]["terms"]["role"] == 0
+
+
+def test_a_match_says_what_each_player_of_a_party_plays() -> None:
+    tickets = [
+        {
+            "id": "duo",
+            "players": [
+                {"id": "cy", "rating": 1500, "roles": ["healer"]},
+                {"id": "di", "rating": 1500, "roles": ["tank"]},
+            ],
+        },
+        {"id": "ann", "rating": 1500, "roles": ["tank"]},
+        {"id": "ben", "rating": 1500, "roles": ["tank", "healer"]},
+    ]
+    match = plan(tickets, "even", format="2x2", roles=ROLES).matches[0]
+    played = {one["ticket"]: one["roles"] for one in match.details["roles"]}
+    assert played == {"duo": ["healer", "tank"], "ann": ["tank"], "ben": ["healer"]}
+    assert match.details["terms"]["role"] == 0.5
 
 
 @pytest.mark.parametrize("form", [Format(2, 2), Format(3, 2), Format(1, 4), Format(8, 1)], ids=str)
@@ -177,7 +197,7 @@ def test_sides_are_chosen_for_flexible_players_and_told() -> None:
     assert pairs(found) == {(0, 1)}
     assert found.match_details[0]["sides"] == {"attack": 100, "defence": 101}
     assert found.match_details[0]["gap"] == 10
-    assert found.reasons.tolist()[2:] == [Reason.LESS_EVEN, Reason.CANNOT_PLAY_SIDE]
+    assert found.reasons.tolist()[2:] == [Reason.TOO_FEW_PLAYERS, Reason.CANNOT_PLAY_SIDE]
     two = duel([0, 0], facts={"ratings.attack": [1500, 1700], "ratings.defence": [1000, 1505]})
     assert Even(sides=SIDES).plan(two).match_details[0]["sides"] == {"attack": 100, "defence": 101}
 
@@ -329,7 +349,7 @@ def test_details_and_trace_tell_bounds_and_terms_in_words() -> None:
     assert [step["step"] for step in found.trace] == ["pool", "solve", "match"]
     assert found.trace[2]["tickets"] == ["a", "b"]
     assert found.trace[2]["words"].startswith("It costs 0.2263: 44% since its players differ in rating, ")
-    assert found.unmatched[0].reason == "no_opponent_in_window"
+    assert found.unmatched[0].reason == "too_few_players"
 
 
 def test_why_tells_whom_the_window_keeps_away_and_when_time_will_help() -> None:
@@ -339,7 +359,7 @@ def test_why_tells_whom_the_window_keeps_away_and_when_time_will_help() -> None:
     far = explain_wave(Even(), duel([1500, 1700], [0, 40]), 0)
     assert far.nearest is not None
     assert (far.nearest.distance, far.nearest.after_ms) == (200, 80_000)
-    assert far.unlock == "a window of 200"
+    assert far.unlock == "a window of 200 rating points"
     assert Even().next_change_ms(duel([1500, 1700], [0, 40])) == 1_000_000 + 80_000
     old = explain_wave(Even(), duel([1500, 5000], [0, 560]), 0)
     assert old.soonest is not None

@@ -10,7 +10,9 @@ import pytest
 from evenmatch import plan
 from evenmatch.domain.match import Reason
 from evenmatch.domain.queue import Format
+from evenmatch.errors import TicketError
 from evenmatch.matchers.even import Even
+from evenmatch.matchers.explaining import explain_wave
 from tests.snapshots import snapshot_of
 
 LONG_MS = 700_000
@@ -68,6 +70,19 @@ def test_one_player_too_many_leaves_the_one_who_costs_the_most_and_not_a_long_wa
     assert 2 in waited.rosters[0]
 
 
+def test_a_small_pool_says_why_a_cheaper_plan_was_not_taken() -> None:
+    ratings = [[1500], [1510], [1520], [1500], [1590]]
+    fresh = Even().plan(snapshot_of(Format(2, 2), ratings))
+    assert (fresh.details["solver"], fresh.details["optimality_gap"]) == ("exact", 0)
+    waited = Even().plan(snapshot_of(Format(2, 2), ratings, waited_ms=[0, 0, 0, 0, LONG_MS]))
+    assert waited.details["optimality_gap"] == 0
+    assert waited.details["cost"] > waited.details["cost_bound"] == fresh.details["cost"]
+    assert (
+        "All plans were tried: those that cost less leave out somebody who has waited longer."
+        in waited.details["words"]
+    )
+
+
 def test_a_newcomer_with_doubtful_rating_makes_no_sure_thing() -> None:
     tickets = [{"id": name, "rating": rating} for name, rating in (("a", 1500), ("b", 1580))]
     sure = plan(tickets, "even").matches[0].details["terms"]["imbalance"]
@@ -75,9 +90,20 @@ def test_a_newcomer_with_doubtful_rating_makes_no_sure_thing() -> None:
     assert 0 < plan(doubted, "even").matches[0].details["terms"]["imbalance"] < sure
 
 
-def test_roles_that_nobody_of_a_queue_knows_count_as_none_named() -> None:
-    tickets = [{"id": str(n), "rating": 1500, "roles": ["juggler"]} for n in range(4)]
-    found = plan(tickets, "even", format="2x2", roles={"tank": 1, "healer": 1})
+@pytest.mark.parametrize(("named", "nearest"), [("Tank", "'tank'"), ("HEALR", "'healer'"), ("juggler", None)])
+@pytest.mark.parametrize("off_role", [1, "never"])
+def test_a_role_that_the_queue_does_not_have_is_refused(named: str, nearest: str | None, off_role: object) -> None:
+    tickets: list[dict[str, Any]] = [{"id": str(n), "rating": 1500} for n in range(4)]
+    tickets[2]["roles"] = ["healer", named]
+    with pytest.raises(TicketError, match=f"ticket '2': player '2': roles: '{named}' is not known") as caught:
+        plan(tickets, "even", format="2x2", roles={"tank": 1, "healer": 1}, off_role=off_role)
+    assert (f"did you mean {nearest}?" in str(caught.value)) == (nearest is not None)
+    assert "tank, healer" in str(caught.value)
+
+
+def test_who_names_no_role_plays_any_at_no_cost() -> None:
+    tickets = [{"id": str(n), "rating": 1500} for n in range(4)]
+    found = plan(tickets, "even", format="2x2", roles={"tank": 1, "healer": 1}, off_role="never")
     assert found.matches[0].details["terms"]["role"] == 0
 
 
@@ -102,3 +128,32 @@ def test_words_of_a_match_tell_what_it_costs_and_what_for() -> None:
     assert words == "It costs 0.5: 100% since the parties of the teams differ in size."
     words = plan(tickets[1:], "even", trace=True).trace[-1]["words"]
     assert words == "It costs nothing: all that counts is as it should be."
+
+
+def test_who_is_left_over_is_told_what_is_the_matter() -> None:
+    def left(form: Format, parties: list[list[float]], **about: Any) -> set[Reason]:
+        made = snapshot_of(form, parties)
+        made = msgspec.structs.replace(made, **about)
+        return {Reason(code) for code in Even().plan(made).reasons.tolist() if code}
+
+    assert left(Format(2, 5), [[1500.0] * 5] * 3) == {Reason.TOO_FEW_PLAYERS}
+    assert left(Format(2, 5), [[1500.0]] * 25) == {Reason.TOO_FEW_PLAYERS}
+    assert left(Format(2, 5), [[1500.0] * 3] * 6) == {Reason.NO_FITTING_PARTIES}
+    assert left(Format(2, 2), [[1500.0]] * 4, forbidden=np.array([[0, 1]])) == {Reason.KEPT_APART}
+    assert left(Format(2, 2), [[1500.0]] * 3 + [[3000.0]]) == {Reason.NO_OPPONENT_IN_WINDOW}
+
+
+def test_a_role_that_nobody_plays_is_named() -> None:
+    tickets = [{"id": str(n), "rating": 1500, "roles": ["tank"]} for n in range(6)]
+    found = plan(tickets, "even", format="2x2", roles={"tank": 1, "healer": 1}, off_role="never")
+    assert {one.reason for one in found.unmatched} == {"role_missing"}
+    made = msgspec.structs.replace(snapshot_of(Format(2, 2), [[1500.0]] * 6), traits={"roles": (("tank",),) * 6})
+    matcher = Even(roles={"tank": 1, "healer": 1}, off_role="never")
+    assert explain_wave(matcher, made, 0).unlock == "2 more players for healer"
+
+
+def test_who_is_near_no_region_is_told_that_only_a_nearer_one_helps() -> None:
+    facts = {"latencies.eu": [70.0, 20.0, 30.0], "latencies.us": [80.0, 90.0, 90.0]}
+    made = snapshot_of(Format(2, 1), [[1500.0]] * 3, facts=facts)
+    assert explain_wave(Even(latency_cap_ms=60), made, 0).unlock == "a region within 60 ms for all its players"
+    assert explain_wave(Even(latency_cap_ms=60), made, 1).unlock is None

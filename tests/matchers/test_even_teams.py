@@ -14,7 +14,8 @@ from evenmatch.domain.snapshot import Snapshot
 from evenmatch.matchers.contract import check_plan
 from evenmatch.matchers.even import Even
 from evenmatch.matchers.even_pool import Pool
-from evenmatch.matchers.even_teams import DRAINED_MAX, START_MAX, cheap_plans, seat_values
+from evenmatch.matchers.even_teams import DRAINED_MAX, START_MAX, cheap_plans
+from evenmatch.matchers.even_worth import seat_values
 from evenmatch.numerics.team_field import TeamPool, TeamRules
 from tests.reference import teams as reference
 from tests.snapshots import snapshot_of

@@ -198,7 +198,7 @@ def test_the_ladder_of_the_document_counts_sides_priority_and_windows() -> None:
     far = explain_wave(ladder, snapshot, 1)
     assert far.soonest is not None
     assert (far.soonest.distance, far.soonest.after_waves) == (300.0, 7)
-    assert far.unlock == "a window of 300"
+    assert far.unlock == "a window of 300 rating points"
 
 
 def later(snapshot: Snapshot, after_ms: int = 0, waves: int = 0) -> Snapshot:

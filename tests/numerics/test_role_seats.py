@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evenmatch.numerics.role_seats import plan_role_costs
+from evenmatch.numerics.role_seats import plan_role_costs, plan_roles
 from tests.reference import teams as reference
 
 PRICE = st.sampled_from([0.0, 0.25, 1.0, 3.0, np.inf])
@@ -18,8 +18,13 @@ def test_roles_are_given_out_at_the_least_price(price: list[list[float]], mix: i
     slots = sorted((mix * (at + 1) + at) % 3 for at in range(size))
     places = np.bincount(slots, minlength=3)
     rosters, team_of = np.arange(size)[None], np.zeros((1, size))
-    (found,) = plan_role_costs(rosters, team_of, np.arange(size + 1), np.array(price), places, 1)
+    (found,), role_of = plan_roles(rosters, team_of, np.arange(size + 1), np.array(price), places, 1)
     assert found == pytest.approx(reference.role_cost(price, slots))
+    if found < np.inf:
+        assert sorted(role_of.tolist()) == slots
+        assert found == sum(price[player][role] for player, role in enumerate(role_of.tolist()))
+    else:
+        assert set(role_of.tolist()) == {-1}
 
 
 def test_every_team_has_roles_of_its_own() -> None:

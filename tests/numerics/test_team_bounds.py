@@ -5,8 +5,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evenmatch.domain.arrays import Array
-from evenmatch.numerics.team_bounds import cost_bound, groups_on_line, least_spread, seats_bound, size_prices
+from evenmatch.numerics.team_bounds import groups_on_line, seats_bound, size_prices
 from evenmatch.numerics.team_codes import patterns_of
+from evenmatch.numerics.team_costs import cost_bounds, least_spread
 from evenmatch.numerics.team_field import TeamPool, TeamRules, field_of
 from tests.numerics.team_pools import pool_of, small_pools
 from tests.reference import teams as reference
@@ -42,7 +43,7 @@ def test_the_least_spread_is_never_above_the_true_one_and_mostly_is_it(
 ) -> None:
     rating.sort()
     true = reference.least_spread(rating, seats, groups)
-    found = least_spread(np.array(rating), seats, groups, 48)
+    found = least_spread(np.array(rating), seats, groups)
     assert found <= true + 1e-9
     if len(rating) == seats * groups:
         assert abs(found - true) < 1e-6
@@ -71,12 +72,14 @@ def test_no_plan_seats_more_than_the_bound_or_costs_less(drawn: tuple[TeamPool, 
     pool, rules = drawn
     field = field_of(pool, rules)
     bound = seats_bound(field)
-    _, most, least = reference.best(pool, rules)
+    worth, most, least = reference.best(pool, rules)
     assert most * rules.teams * rules.size <= bound.seats
     for group in reference.all_matches(pool, rules):
         assert bound.usable[np.isin(field.elder, group)].all()
+    costs = cost_bounds(field, bound.usable, bound.seats // (rules.teams * rules.size))
     for matches, cost in least.items():
-        assert cost_bound(field, matches, bound.usable) <= cost + 1e-9
+        assert costs.cost(matches) <= cost + 1e-9
+    assert worth <= costs.worth(costs.most) + 1e-9
 
 
 def test_islands_and_regions_are_counted_by_themselves() -> None:

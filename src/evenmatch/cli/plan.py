@@ -43,7 +43,7 @@ def plan(
     tickets
         A JSON array or a CSV of tickets; - reads standard input.
     matcher
-        The matcher's name. Default: first_come.
+        The matcher's name. Default: even.
     param
         A parameter of the matcher, NAME=VALUE; may be given several times.
     format
@@ -62,7 +62,7 @@ def plan(
     spec = None if queue is None else _queue(queue)
     if spec is not None and (matcher is not None or param):
         raise ConfigError("--queue brings the matcher and its parameters: leave out --matcher and --param")
-    name = spec.matcher.name if spec else matcher or "first_come"
+    name = spec.matcher.name if spec else matcher or registry.DEFAULT
     parameters = dict(spec.matcher.parameters) if spec else parameters_of(param or [], "lobby_size=4")
     form = format or (str(spec.format) if spec else None)
     if spec is not None and format is not None and format != str(spec.format):

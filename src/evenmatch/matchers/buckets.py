@@ -185,6 +185,12 @@ class Buckets:
             return bucket - reach - 0.5, bucket + reach + 0.5
         return (bucket - reach) * width, (bucket + reach + 1) * width
 
+    def window_after(self, waited_ms: int, _misses: int | None, rating: float) -> str:
+        """The range after a wait, in words."""
+        reach = min(waited_ms // milliseconds(self.growth_s), int(range_limit([rating], self.range_max)[0]))
+        wide = "" if isinstance(self.bucket, str) else f" of {self.bucket:,.10g}"
+        return f"{reach:,} bucket{'s' * (reach != 1)}{wide}"
+
     def _columns(self, snapshot: Snapshot, order: Array) -> tuple[Array, Array, Array]:
         """The bucket of every ticket in this order, int64[n], its range so far and the widest ever, int32[n]."""
         if "rating" not in snapshot.facts:

@@ -48,6 +48,7 @@ from evenmatch.domain.table import Table
 from evenmatch.errors import MatcherError
 from evenmatch.matchers.contract import require_seatable
 from evenmatch.matchers.explaining import nearest_of, of_pairs
+from evenmatch.matchers.looks import Overlaps
 from evenmatch.matchers.parameters import choice, number, whole_number
 from evenmatch.numerics import skill_buckets, wasserstein
 from evenmatch.numerics.lobby_pairs import best_pairs, first_pairs
@@ -157,6 +158,19 @@ class Cinder:
         """float64[n] each: where the non-outlier range of each lobby begins and ends."""
         found = self.lobbies(snapshot, np.arange(len(snapshot)))
         return found.low, found.high
+
+    def overlaps(self, snapshot: Snapshot, rows: Array) -> Overlaps:
+        """Of these rows: the overlap with that other lobby with which it is largest; of equals the first."""
+        low, high, *_ = self.lobbies(snapshot, np.arange(len(snapshot)))
+        found = Overlaps.none(len(rows))
+        for at, row in enumerate(rows.tolist() if len(snapshot) > 1 else ()):
+            alike = similarities(np.full(len(low), low[row]), np.full(len(low), high[row]), low, high)
+            alike[row] = -1.0
+            other = int(alike.argmax())
+            found.share[at] = alike[other]
+            if alike[other] > 0:
+                found.low[at], found.high[at] = max(low[row], low[other]), min(high[row], high[other])
+        return found
 
     def lobbies(self, snapshot: Snapshot, order: Array) -> Lobbies:
         """What the two stages need to know of each lobby, in this order of rows."""

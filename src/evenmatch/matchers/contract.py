@@ -42,6 +42,7 @@ __all__ = [
     "cannot_seat",
     "check_plan",
     "door",
+    "groups_of",
     "next_change_ms",
     "own_format",
     "plan_from_matches",
@@ -49,6 +50,7 @@ __all__ = [
     "require_seatable",
     "wave_next_change_ms",
     "wave_ranges",
+    "window_words",
     "with_format",
 ]
 
@@ -141,7 +143,8 @@ def door(matcher: Matcher, form: Format) -> DoorSpec:
 
     A matcher that reads more than rating and ping says so by `keeps` (names of facts and traits); one that can't plan
     without some of them by `requires` (groups of names, one of each group is enough); `words` says which of them are
-    not numbers, where that is not plain from the name. Raises MatcherError for a format that the matcher can't play.
+    not numbers, where that is not plain from the name, and `choices` which of them must be of a few words.
+    Raises MatcherError for a format that the matcher can't play.
     """
     whys = [cannot_seat(matcher, form, party) for party in range(1, form.size + 1)]
     if None not in whys:
@@ -153,6 +156,7 @@ def door(matcher: Matcher, form: Format) -> DoorSpec:
         requires=tuple(tuple(group) for group in getattr(matcher, "requires", ())),
         words=tuple(name for name in getattr(matcher, "words", _WORDS) if name in getattr(matcher, "keeps", ())),
         activity_s=60.0 * float(getattr(matcher, "activity_minutes", 0.0)),
+        choices=getattr(matcher, "choices", None) or msgspec.UNSET,
     )
 
 
@@ -163,7 +167,7 @@ def plan_wave(matcher: Matcher, snapshot: Snapshot, *, seed: int = 0, trace: boo
     """
     if _one_group(snapshot):
         return plan_in_reach(matcher, snapshot, seed=seed, trace=trace)
-    parts = [(rows, plan_in_reach(matcher, part, seed=seed, trace=trace)) for rows, part in _groups(snapshot)]
+    parts = [(rows, plan_in_reach(matcher, part, seed=seed, trace=trace)) for rows, part in groups_of(snapshot)]
     codes = [int(snapshot.group[rows[0]]) for rows, _ in parts]
     width = max(plan.rosters.shape[1] for _, plan in parts)
     reasons = np.empty(len(snapshot), np.int8)
@@ -186,7 +190,7 @@ def wave_next_change_ms(matcher: Matcher, snapshot: Snapshot) -> int | None:
     """When time alone will change the plan of a wave: the earliest such moment of any group; None = never."""
     if _one_group(snapshot):
         return next_change_ms(matcher, snapshot)
-    moments = [next_change_ms(matcher, part) for _, part in _groups(snapshot)]
+    moments = [next_change_ms(matcher, part) for _, part in groups_of(snapshot)]
     return min((moment for moment in moments if moment is not None), default=None)
 
 
@@ -202,9 +206,19 @@ def wave_ranges(matcher: Matcher, snapshot: Snapshot) -> tuple[Array, Array] | N
     if _one_group(snapshot):
         low[:], high[:] = asked(snapshot) if len(snapshot) else (low, high)
         return low, high
-    for rows, part in _groups(snapshot):
+    for rows, part in groups_of(snapshot):
         low[rows], high[rows] = asked(part)
     return low, high
+
+
+def window_words(matcher: Matcher, waited_ms: int, misses: int | None, rating: float) -> str | None:
+    """How wide a ticket's window is by its wait alone, whoever else waits; None = the matcher can't say, or has none.
+
+    A matcher whose windows follow from waits says so by a method `window_after`. `misses`: None = not known.
+    """
+    asked = getattr(matcher, "window_after", None)
+    words: str | None = None if asked is None else asked(waited_ms, misses, rating)
+    return words
 
 
 def _one_group(snapshot: Snapshot) -> bool:
@@ -212,7 +226,7 @@ def _one_group(snapshot: Snapshot) -> bool:
     return not len(group) or not np.count_nonzero(group != group[0])
 
 
-def _groups(snapshot: Snapshot) -> Iterator[tuple[Array, Snapshot]]:
+def groups_of(snapshot: Snapshot) -> Iterator[tuple[Array, Snapshot]]:
     """The rows and the sub-snapshot of each group, by ascending code, rows in the order they had."""
     order = np.argsort(snapshot.group, kind="stable")
     # Taking all rows once and slicing keeps many small groups linear; `take` per group would reread every row.

@@ -4,8 +4,8 @@ Problem. Tickets, which are parties of one or more, into matches of the queue's 
 windows (`even_parameters`), the cap on latency, tickets that must not meet. Every match has a cost, a sum of named
 terms (`numerics/match_terms`).
 
-Objective. As many players as can be seated, then due tickets before others, then the least total cost. With `hold` a
-match must be worth its cost now, or it waits (`even_pool`).
+Objective. As many players as can be seated, then due tickets before others, then the least total cost; in teams the
+cost less what waits count for (`even_worth`). With `hold` a match must be worth its cost, or it waits (`even_pool`).
 
     pool     tickets in canonical order, windows, who is due                          (even_pool)
     solve    one against one, sides, lobbies of two: exact, with a proof              (even_pairs)
@@ -45,9 +45,10 @@ from evenmatch.domain.snapshot import Snapshot
 from evenmatch.domain.ticket import SIGMA
 from evenmatch.errors import MatcherError
 from evenmatch.matchers.contract import with_format
-from evenmatch.matchers.even_account import details_of, match_details, trace_of
-from evenmatch.matchers.even_explained import explain_even, gaps_from, moments
-from evenmatch.matchers.even_pairs import Solved, solve_pairs
+from evenmatch.matchers.even_account import details_of, match_details, named_roles, too_few_left, trace_of
+from evenmatch.matchers.even_explained import explain_even, soonest_change
+from evenmatch.matchers.even_held import with_holding
+from evenmatch.matchers.even_pairs import Solved, by_earliest, solve_pairs
 from evenmatch.matchers.even_parameters import (
     NO_ROLES,
     WORK_MOST,
@@ -58,13 +59,15 @@ from evenmatch.matchers.even_parameters import (
     judge_roles,
     judge_sides,
     judge_weights,
+    remarks_on,
 )
 from evenmatch.matchers.even_pool import Pool, pool_of, seat_worth
-from evenmatch.matchers.even_teams import Judge, seat_values, solve_teams
+from evenmatch.matchers.even_teams import solve_teams
+from evenmatch.matchers.even_worth import Judge, seat_of, seat_values
 from evenmatch.matchers.parameters import number, whole_number
 from evenmatch.numerics.even_check import breaches, first_of
 from evenmatch.numerics.match_terms import plan_costs, plan_terms
-from evenmatch.numerics.role_seats import plan_role_costs
+from evenmatch.numerics.role_seats import plan_roles
 from evenmatch.numerics.team_plan import TeamRules
 
 __all__ = ["Even"]
@@ -122,7 +125,8 @@ class Even:
         weight_*: what each term of the cost counts for (`numerics/match_terms`).
         overtaken_most, outlier_s: a ticket with more misses, or so long a wait in seconds, goes first.
         hold: leave a poor match for later where a better one is to be expected.
-        seat_value, wait_value: with `hold`, what a player's seat may cost, and what a second of waiting costs.
+        seat_value, wait_value: with `hold`, what a player's seat may cost; what a second of waiting counts for
+            beside cost, in teams always, in pairs with `hold`.
         latency_cap_ms: nobody plays in a region farther away than this; 0 = no cap beside the queue's own.
         sides: the names of two sides; a player's rating on a side is the fact `ratings.SIDE`.
         roles, off_role: a table role -> places in a team; what it costs to play a role one did not name, or "never".
@@ -131,6 +135,7 @@ class Even:
         self.window, self.window_growth, self.window_free_s = window, window_growth, window_free_s
         self.window_density, self.window_policy = window_density, window_policy
         self.rule = WindowRule.judged(window, window_growth, window_free_s, window_density, window_policy)
+        self.window_after = self.rule.after
         self.rating_scale = number(self.name, "rating_scale", rating_scale, least=1, most=1e6)
         self.weight_spread, self.weight_imbalance = weight_spread, weight_imbalance
         self.weight_distribution, self.weight_latency = weight_distribution, weight_latency
@@ -160,6 +165,11 @@ class Even:
         return (SIGMA, *(f"ratings.{side}" for side in self.sides), *(("roles",) if self.roles else ()))
 
     @property
+    def choices(self) -> dict[str, tuple[str, ...]]:
+        """What players may name: a role that the queue does not have would let them play any."""
+        return {"roles": tuple(self.roles)} if self.roles else {}
+
+    @property
     def requires(self) -> tuple[tuple[str, ...], ...]:
         """Every player must be able to play one of the sides, if there are any."""
         return (tuple(f"ratings.{side}" for side in self.sides),) if self.sides else ()
@@ -167,6 +177,10 @@ class Even:
     def cannot_seat(self, form: Format, party: int) -> str | None:  # noqa: ARG002 parties of any size are seated or told why not
         """Sides are for one against one, and roles must fill a team."""
         return cannot_play(form, self.sides, self.roles)
+
+    def remarks(self, expires_s: float) -> list[str]:
+        """What does not go well with a queue whose tickets live so long."""
+        return remarks_on(expires_s, self.outlier_s, self.window_free_s)
 
     def plan(self, snapshot: Snapshot, *, seed: int = 0, trace: bool = False) -> Plan:  # noqa: ARG002 nothing is random
         """The matches in the order of their earliest tickets."""
@@ -176,22 +190,19 @@ class Even:
             raise MatcherError(f"{self.name}: {why}")
         pool, sideless = self.pool(snapshot)
         solved = self._solve(pool, form)
-        rosters, team_of = _by_earliest(solved)
+        rosters, team_of = by_earliest(solved)
         terms, gap = self._terms(pool, form, rosters, team_of)
         cost = plan_costs(terms, self.weights)
         self._check(pool, form, rosters, team_of, cost)
         seated = rosters[rosters >= 0]
         reasons = np.full(len(snapshot), int(Reason.PARTY_TOO_LARGE), np.int8)
         reasons[sideless & (snapshot.size <= form.size)] = int(Reason.CANNOT_PLAY_SIDE)
-        few = int(pool.size.sum()) < form.seats
-        reasons[pool.rows] = int(Reason.TOO_FEW_PLAYERS) if few else solved.reasons
+        reasons[pool.rows] = too_few_left(pool.size, seated, solved.reasons, form.seats)
         reasons[pool.rows[seated]] = int(Reason.SEATED)
         total, due = float(cost.sum()), pool.level > 0
         due_left = int(np.count_nonzero(due)) - int(np.count_nonzero(due[seated]))
-        slack = None if solved.slack is None else min(solved.slack, total)
         details = details_of(
-            *(int(pool.size[seated].sum()), solved.seats_bound, total, slack),
-            *(int(np.count_nonzero(due)), due_left, solved.account),
+            solved, int(pool.size[seated].sum()), total, int(np.count_nonzero(due)), due_left, hold=self.hold
         )
         ticket = snapshot.ticket[pool.rows]
         steps: tuple[dict[str, Any], ...] = ()
@@ -200,6 +211,10 @@ class Even:
             steps = trace_of(
                 details, solved.steps, len(pool.rows), pool.window, members, cost, terms, self.weights.array
             )
+        roles = None
+        if self.roles:
+            _, role_of = self._roles(pool, form, rosters, team_of)
+            roles = named_roles(ticket, rosters, pool.start, role_of, tuple(self.roles))
         width = int((rosters >= 0).sum(axis=1).max()) if len(rosters) else 0
         rosters, team_of = rosters[:, :width], team_of[:, :width]
         return Plan(
@@ -208,7 +223,7 @@ class Even:
             cost=cost,
             reasons=reasons,
             details=details,
-            match_details=match_details(terms, gap, self._named_sides(ticket, rosters, team_of)),
+            match_details=match_details(terms, gap, self._named_sides(ticket, rosters, team_of), roles),
             trace=steps,
         )
 
@@ -216,7 +231,14 @@ class Even:
         """Who could be in a match with a row, what keeps the others away, and when time will help."""
         snapshot = with_format(self, snapshot)
         pool, sideless = self.pool(snapshot)
-        return explain_even(snapshot, row, pool, sideless, self.rule, self.latency_cap_ms, tuple(self.sides))
+        found = explain_even(
+            *(snapshot, row, pool, sideless, self.rule, self.latency_cap_ms, tuple(self.sides), self.roles)
+        )
+        if not self.hold:
+            return found
+        worth = seat_worth(pool, self._hold, self.weights, self.rating_scale)
+        form, judge = snapshot.format, self.judge_of(pool, snapshot.format)
+        return with_holding(found, row, pool, form, worth, judge, self._hold.wait_value, self.outlier_s)
 
     def next_change_ms(self, snapshot: Snapshot) -> int | None:
         """When a window will have grown enough, or a ticket waited long enough, to change the answer."""
@@ -226,12 +248,7 @@ class Even:
             return None
         if self.hold or len(pool.rows) > LISTED_MAX or snapshot.format.seats > 2:
             return snapshot.now_ms + 1
-        soonest = np.inf
-        for place in range(len(pool.rows)):
-            after = moments(pool, place, gaps_from(pool, place), self.rule)
-            soonest = min(soonest, float(after[after > 0].min(initial=np.inf)))
-        due_ms = self.outlier_s * 1000.0 - pool.waited_ms
-        soonest = min(soonest, float(due_ms[due_ms > 0].min(initial=np.inf)))
+        soonest = soonest_change(pool, self.rule, self.outlier_s)
         return None if soonest == np.inf else snapshot.now_ms + max(1, int(np.ceil(soonest)))
 
     def ranges(self, snapshot: Snapshot) -> tuple[Array, Array]:
@@ -300,8 +317,10 @@ class Even:
             places=tuple(self.roles.values()),
             work=self.work,
         )
-        value = seat_values(pool, self.wait_value, worth)
-        return solve_teams(pool, rules, value, self.judge_of(pool, form), hold=self.hold)
+        seat = seat_of(pool, self.weights, self.rating_scale, form.seats, self.wait_value)
+        value = seat_values(pool, self.wait_value, worth, seat)
+        base = 0.0 if self.hold else seat
+        return solve_teams(pool, rules, value, self.judge_of(pool, form), hold=self.hold, seat=base)
 
     def judge_of(self, pool: Pool, form: Format) -> Judge:
         """What says of any rosters and teams over the places of a pool which matches keep the rules, and their cost."""
@@ -313,7 +332,7 @@ class Even:
         if self.sides and len(rosters):
             mu = np.zeros(len(pool.rows))
             mu[rosters] = np.where(team_of == 0, pool.first[rosters], pool.second[rosters])
-        role = self._role_costs(pool, form, rosters, team_of)
+        role, _ = self._roles(pool, form, rosters, team_of)
         terms = plan_terms(
             rosters,
             team_of,
@@ -336,10 +355,10 @@ class Even:
         np.add.at(sums, (match, team_of[match, column]), total[rosters[match, column]])
         return terms, (sums.max(axis=1) - sums.min(axis=1)) / form.size
 
-    def _role_costs(self, pool: Pool, form: Format, rosters: Array, team_of: Array) -> Array:
-        """float64[k]: what the roles of each match cost at the least, inf = they can't be given out."""
+    def _roles(self, pool: Pool, form: Format, rosters: Array, team_of: Array) -> tuple[Array, Array]:
+        """float64[k]: what the roles of each match cost at the least, inf = they can't be given out; and all roles."""
         places = np.array(list(self.roles.values()), np.int64)
-        return plan_role_costs(rosters, team_of, pool.start, pool.role_cost, places, form.teams)
+        return plan_roles(rosters, team_of, pool.start, pool.role_cost, places, form.teams)
 
     def _breaches(self, pool: Pool, form: Format, rosters: Array, team_of: Array, cost: Array) -> dict[str, Array]:
         terms, _ = self._terms(pool, form, rosters, team_of)
@@ -359,7 +378,7 @@ class Even:
             latency_cap=self.latency_cap_ms or np.inf,
             reach=pool.reach,
             apart=pool.apart,
-            role=self._role_costs(pool, form, rosters, team_of),
+            role=self._roles(pool, form, rosters, team_of)[0],
             cost=cost,
             true_cost=plan_costs(terms, self.weights),
         )
@@ -375,15 +394,3 @@ class Even:
             return None
         rows = np.arange(len(rosters))
         return {side: ticket[rosters[rows, (team_of == at).argmax(axis=1)]] for at, side in enumerate(self.sides)}
-
-
-def _by_earliest(solved: Solved) -> tuple[Array, Array]:
-    """The matches in the order of their earliest places, and so the tickets of each."""
-    rosters, team_of = solved.rosters, solved.team_of
-    if not len(rosters):
-        return rosters.reshape(0, 0), team_of.reshape(0, 0)
-    last = np.iinfo(np.int64).max
-    inside = np.argsort(np.where(rosters >= 0, rosters, last), axis=1, kind="stable")
-    rosters, team_of = np.take_along_axis(rosters, inside, 1), np.take_along_axis(team_of, inside, 1)
-    order = np.argsort(rosters[:, 0], kind="stable")
-    return rosters[order], team_of[order]

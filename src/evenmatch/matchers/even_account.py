@@ -5,10 +5,12 @@ from typing import Any, Final
 import numpy as np
 
 from evenmatch.domain.arrays import Array
-from evenmatch.domain.table import Table
+from evenmatch.domain.match import Reason
+from evenmatch.domain.table import Choice, Table
+from evenmatch.matchers.even_pairs import Solved
 from evenmatch.numerics.match_terms import TERMS
 
-__all__ = ["details_of", "in_words", "match_details", "trace_of"]
+__all__ = ["details_of", "in_words", "match_details", "named_roles", "too_few_left", "trace_of"]
 
 _WORDS: Final = {
     "spread": "its players differ in rating",
@@ -20,57 +22,107 @@ _WORDS: Final = {
     "repeat": "some met lately",
 }
 
+_FOR_WANT_OF_OTHERS: Final = (Reason.NO_OPPONENT_IN_WINDOW, Reason.LESS_EVEN, Reason.NO_FITTING_PARTIES)
+"""Reasons that speak of others; where too few others are left, that is why."""
+
 SAID_LEAST: Final = 0.05
 """Of what a match costs: terms with a smaller share are not put in words."""
 
 
-def details_of(
-    seats: int, seats_bound: int, cost: float, slack: float | None, due: int, due_left: int, account: dict[str, Any]
-) -> dict[str, Any]:
-    """Of the plan as a whole: what was reached, and how far from the best that can be at most."""
-    bound = None if slack is None else cost - slack
+def details_of(solved: Solved, seats: int, cost: float, due: int, due_left: int, *, hold: bool) -> dict[str, Any]:
+    """Of the plan as a whole: what was reached, and how far from the best that can be at most.
+
+    The objective is the cost less what it counts beside it that these are seated (`even_worth`), the lower the better;
+    no plan that seats as many is below `bound`, with `hold` no plan at all. Of pairs turns are no part of the
+    objective: there it is no plan that seats as many and gives those who are due as much. `cost_bound` is for as many
+    seats, whoever waits.
+    """
+    slack, cost_bound = solved.slack, solved.cost_bound
+    if cost_bound is None and not hold:
+        cheaper = slack if solved.cost_slack is None else solved.cost_slack
+        cost_bound = cost if cheaper is None else max(0.0, cost - cheaper)
+    if not hold and solved.cost_bound is None and slack is not None:
+        slack = None if seats < solved.seats_bound else min(slack, cost)
+    objective = cost - solved.worth
     told = {
-        "bound": bound,
+        "objective": objective,
+        "bound": None if slack is None else objective - slack,
         "optimality_gap": slack,
         "seats": seats,
-        "seats_bound": seats_bound,
+        "seats_bound": solved.seats_bound,
         "cost": cost,
-        "cost_bound": bound,
+        "cost_bound": cost_bound,
         "due": due,
         "due_left": due_left,
-        **account,
+        **solved.account,
     }
-    return {**told, "words": in_words(told)}
+    return {**told, "words": in_words(told, hold=hold)}
 
 
-def in_words(told: dict[str, Any]) -> str:
+def in_words(told: dict[str, Any], *, hold: bool = False) -> str:
     """The same in a sentence or two."""
     seats, most = told["seats"], told["seats_bound"]
     due = ""
     if told["due"]:
-        due = f" {told['due']} tickets have waited so long that they go first; {told['due_left']} of them still wait."
+        many, left = told["due"], told["due_left"]
+        due = f" {many} tickets have waited so long that they go first" if many > 1 else " 1 ticket goes first"
+        due += (
+            f"; {left} of them still wait." if many > 1 else "; it still waits." if left else ", for it waited so long."
+        )
     if not seats:
         bound = f"no plan could seat more than {most} players." if most else "no plan could seat anybody."
+        if most and hold:
+            bound += " Poor matches were left for later."
         return f"Nobody is seated; {bound}{due}"
     if seats == most:
         seated = f"{seats} players are seated, and no plan could seat more."
     else:
         seated = f"{seats} players are seated; no plan could seat more than {most}."
-    if told["optimality_gap"] is None:
-        costs = f" The matches cost {told['cost']:.4g} in all; poor ones were left for later."
-    elif told["optimality_gap"] <= 0:
+    if hold:
+        costs = f" The matches cost {told['cost']:.4g} in all"
+        costs += "." if seats == most else "; poor ones were left for later."
+    elif told["cost"] <= told["cost_bound"]:
         costs = f" The matches cost {told['cost']:.4g} in all, and no plan that seats as many costs less."
     else:
         costs = (
             f" The matches cost {told['cost']:.4g} in all; a plan that seats as many costs {told['cost_bound']:.4g} or "
             "more."
         )
+        if told.get("solver") in ("exact", "whole_teams"):
+            others = (
+                "pass over one who goes first" if told["optimality_gap"] else "leave out somebody who has waited longer"
+            )
+            costs += f" All plans were tried: those that cost less {others}."
+        elif told.get("solver") == "pairs" and told["optimality_gap"] == 0:
+            costs += " That is proven: those that cost less pass over one who goes first."
+    if told["optimality_gap"] and (hold or told.get("solver") in ("teams", "cheap")):
+        what = "what seats are worth" if hold else "waits"
+        costs += f" With {what} counted, the best plan there is gains {told['optimality_gap']:.4g} at the most."
+    elif hold and told["optimality_gap"] == 0:
+        costs += " With what seats are worth counted, no plan is better."
     return seated + costs + due
 
 
-def match_details(terms: Array, gap: Array | None, sides: dict[str, Array] | None) -> Table:
-    """Of each match: its terms; with two teams or more the gap between the strongest and the weakest; with sides who
-    plays which."""
+def too_few_left(size: Array, seated: Array, reasons: Array, seats: int) -> Array:
+    """int8[n]: the reasons of all places, int8[n], where those who are left are too few for a match: that is then why.
+
+    `size`, int[n]: players of each; `seated`: the places that are in matches. As `explain` has it: only of enough
+    players it can be said that windows keep them apart. What would keep a ticket from any match still comes first.
+    """
+    few, everybody = int(Reason.TOO_FEW_PLAYERS), int(size.sum())
+    if everybody < seats:
+        return np.full(len(size), few, np.int8)
+    if everybody - int(size[seated].sum()) >= seats:
+        return reasons
+    told: Array = np.where(np.isin(reasons, _FOR_WANT_OF_OTHERS), few, reasons).astype(np.int8)
+    return told
+
+
+def match_details(
+    terms: Array, gap: Array | None, sides: dict[str, Array] | None, roles: list[list[dict[str, Any]]] | None = None
+) -> Table:
+    """Of each match: its terms; with two teams or more the gap between the strongest and the weakest; with sides or
+    roles who plays which."""
     if not len(terms):
         return Table()
     columns: dict[str, Any] = {"terms": Table({name: terms[:, at].copy() for at, name in enumerate(TERMS)})}
@@ -78,7 +130,21 @@ def match_details(terms: Array, gap: Array | None, sides: dict[str, Array] | Non
         columns["gap"] = gap
     if sides is not None:
         columns["sides"] = Table(sides)
+    if roles is not None:
+        columns["roles"] = Choice(np.arange(len(roles)), roles)
     return Table(columns)
+
+
+def named_roles(
+    ticket: Array, rosters: Array, start: Array, role_of: Array, names: tuple[str, ...]
+) -> list[list[dict[str, Any]]]:
+    """Of each match: its tickets, and the roles of the players of each, in the order that the ticket names them."""
+    first, numbers = start.tolist(), ticket.tolist()
+    called = [names[role] if role >= 0 else "" for role in role_of.tolist()]
+    return [
+        [{"ticket": numbers[row], "roles": called[first[row] : first[row + 1]]} for row in match if row >= 0]
+        for match in rosters.tolist()
+    ]
 
 
 def trace_of(

@@ -4,8 +4,11 @@ Between two tickets the window rule is that of a match of just the two: the mean
 of the earlier, or the narrower one. Windows grow by themselves, so a gap that is too wide now will do after
 
     (gap - window now) / growth    or as soon as one who counts has waited `window_free_s`, whichever comes first.
+
+Of more than two the match as a whole is asked, too (`even_spans`).
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
@@ -15,9 +18,10 @@ from evenmatch.domain.explanation import Explanation, Near
 from evenmatch.domain.snapshot import Snapshot
 from evenmatch.matchers.even_parameters import BOTH, MEAN, WindowRule
 from evenmatch.matchers.even_pool import Pool
+from evenmatch.matchers.even_spans import soonest_span
 from evenmatch.matchers.explaining import near_at, nearest_of, of_pairs
 
-__all__ = ["explain_even", "gaps_from", "moments"]
+__all__ = ["explain_even", "gaps_from", "moments", "soonest_change"]
 
 UNIT: Final = "rating points"
 _WHOSE: Final = ("the mean of both windows", "the window of who has waited longer", "the narrower of both windows")
@@ -64,7 +68,14 @@ def _first(gap: Array, window: Array, speed: Array, free_ms: Array) -> Array:
 
 
 def explain_even(
-    snapshot: Snapshot, row: int, pool: Pool, sideless: Array, rule: WindowRule, cap_ms: float, sides: tuple[str, ...]
+    snapshot: Snapshot,
+    row: int,
+    pool: Pool,
+    sideless: Array,
+    rule: WindowRule,
+    cap_ms: float,
+    sides: tuple[str, ...],
+    roles: Mapping[str, int],
 ) -> Explanation:
     """What keeps others from a row; `pool` is that of the snapshot, without forbidden pairs or regions."""
     form = snapshot.format
@@ -100,7 +111,7 @@ def explain_even(
     if sides:
         rules.append(("side", f"the two cannot play {sides[0]} against {sides[1]}", ~out & ~opposite))
     own = float(pool.window[place])
-    width = "its own has no limit now" if np.isinf(own) else f"its own is {own:.4g} now"
+    width = "its own has no limit now" if np.isinf(own) else f"its own is {own:,.1f} points now"
     rules.append(("window", f"the gap is wider than {_WHOSE[rule.policy]} allows; {width}", wide))
     if cap_ms:
         rules.append(("latency_cap_ms", f"no region is within {cap_ms:g} ms for the players of both", far > 0))
@@ -111,10 +122,42 @@ def explain_even(
     soonest = _soonest(distance, when, acceptable)
     wanted = None
     if form.seats == 2 and soonest is not None and not soonest.acceptable:
-        wanted = f"a window of {soonest.distance:.4g}" if soonest.after_ms is not None else None
+        needed = f"{soonest.distance:,.1f}".removesuffix(".0")
+        wanted = f"a window of {needed} rating points" if soonest.after_ms is not None else None
     if form.seats == 2 and not free.any():
         wanted = "a player of the other side" if sides else "1 more player"
-    return of_pairs(snapshot, row, rules, nearest=nearest, soonest=soonest, unlock=wanted)
+    unlock_ms = None
+    if form.seats > 2:
+        span = soonest_span(pool, place, free[pool.rows], form.seats, rule)
+        if span is not None and span.after_ms > 0:
+            points = f"{span.points:,.1f}".removesuffix(".0")
+            wanted, unlock_ms = f"windows that let a match span {points} rating points", round(span.after_ms)
+    if len(pool.reach) and not pool.reach[place]:
+        wanted, unlock_ms = f"a region within {cap_ms:g} ms for all its players", None
+    elif roles:
+        lacking = _roles_wanted(pool, np.append(back[acceptable], place), roles, form.teams)
+        wanted, unlock_ms = (wanted, unlock_ms) if lacking is None else (lacking, None)
+    return of_pairs(snapshot, row, rules, nearest=nearest, soonest=soonest, unlock=wanted, unlock_ms=unlock_ms)
+
+
+def soonest_change(pool: Pool, rule: WindowRule, outlier_s: float) -> float:
+    """Milliseconds until a window has grown enough for some pair, or a ticket waited long enough to be due."""
+    soonest = np.inf
+    for place in range(len(pool.rows)):
+        after = moments(pool, place, gaps_from(pool, place), rule)
+        soonest = min(soonest, float(after[after > 0].min(initial=np.inf)))
+    due_ms = outlier_s * 1000.0 - pool.waited_ms
+    return min(soonest, float(due_ms[due_ms > 0].min(initial=np.inf)))
+
+
+def _roles_wanted(pool: Pool, places: Array, roles: Mapping[str, int], teams: int) -> str | None:
+    """The roles that too few of the players of these places can play, in words; None = none."""
+    seated = np.zeros(len(pool.rows), bool)
+    seated[places] = True
+    able = np.isfinite(pool.role_cost[np.repeat(seated, pool.size)]).sum(axis=0).tolist()
+    lacking = [(teams * need - have, role) for (role, need), have in zip(roles.items(), able, strict=True)]
+    told = [f"{few} more player{'s' * (few > 1)} for {role}" for few, role in lacking if few > 0]
+    return " and ".join(told) or None
 
 
 def _by_row(column: Array, back: Array, empty: float) -> Array:

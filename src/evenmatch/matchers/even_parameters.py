@@ -85,6 +85,13 @@ class WindowRule(NamedTuple):
             POLICIES.index(choice(_NAME, "window_policy", policy, POLICIES)),
         )
 
+    def after(self, waited_ms: int, _misses: int | None, _rating: float) -> str:
+        """The window after a wait, in words: "about" where it is wider if few others are near."""
+        if waited_ms >= self.window_free_s * 1000:
+            return "without limit"
+        width = self.window + self.window_growth * waited_ms / 1000
+        return f"{'about ' * (self.window_density > 1)}{round(width, 1):,.10g}"
+
 
 class Hold(NamedTuple):
     """What decides whether a poor match is made now or left for later."""
@@ -100,11 +107,23 @@ class Hold(NamedTuple):
         """From parameters as they are written; raises MatcherError."""
         if not isinstance(hold, bool):
             raise MatcherError(f"{_NAME}: hold must be true or false, not {hold!r} ({type(hold).__name__})")
-        return cls(
-            hold,
-            number(_NAME, "seat_value", seat_value, least=0, most=1000),
-            number(_NAME, "wait_value", wait_value, least=0, most=1000),
-        )
+        worth = number(_NAME, "seat_value", seat_value, least=0, most=1000)
+        wait = number(_NAME, "wait_value", wait_value, least=0, most=1000)
+        if hold and not (worth and wait):
+            name = "wait_value" if worth else "seat_value"
+            raise MatcherError(f"{_NAME}: hold needs a {name} above 0, such as the default: else nobody is ever seated")
+        return cls(hold, worth, wait)
+
+
+def remarks_on(expires_s: float, outlier_s: float, window_free_s: float) -> list[str]:
+    """What a queue whose tickets live so long makes of these parameters, though nothing is wrong with them."""
+    promised = [("outlier_s", outlier_s, "go first"), ("window_free_s", window_free_s, "accept any rating")]
+    return [
+        f"tickets expire after {expires_s:g} s, before they would {what} ({name} = {after_s:g}): "
+        f"raise ticket.expires_s or lower {name}"
+        for name, after_s, what in promised
+        if expires_s <= after_s
+    ]
 
 
 def judge_weights(**weights: object) -> Weights:
@@ -143,6 +162,8 @@ def judge_off_role(off_role: object) -> float | str:
 
 def cannot_play(form: Format, sides: Sequence[str], roles: Mapping[str, int]) -> str | None:
     """Why a format can't be played with these sides and roles; None = it can."""
+    if sides and roles:
+        return "gives out sides or roles, not both: leave out one of the two, as a side of one player has no roles"
     if sides and (form.teams, form.size) != (SIDES, 1):
         return f"plays 2x1 (one against one) where there are sides, not {form}"
     if roles and sum(roles.values()) != form.size:

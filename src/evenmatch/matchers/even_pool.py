@@ -8,7 +8,8 @@ who brings some as too far from the others; without any such column `ping_ms` is
 The cap on latency makes regions unreachable: what a ticket's worst player can't reach, it can't.
 
 Roles. A player names roles, the best liked first: that one costs nothing, the others named half of `off_role`, and
-those not named `off_role`, or can't be played if that is "never". Who names none of the queue's roles plays any.
+those not named `off_role`, or can't be played if that is "never". Who names none plays any, at no cost. Roles that the
+queue does not have are refused at the door; in columns that came another way they do not count.
 
 What a seat is worth, with `hold` (without it nobody asks). Let rho be newcomers for each rating point and second near a
 ticket: those within half a `rating_scale` who have not missed a wave, over that range, and over the longest wait among

@@ -54,19 +54,45 @@ def explain_wave(matcher: Matcher, snapshot: Snapshot, row: int) -> Explanation:
         words = "their players block or avoid each other, or met too lately"
         round_it.append(Rule("kept_apart", words, len(kept_apart)))
     free = own.acceptable[~np.isin(own.acceptable, apart)]
-    nearest, soonest, unlock = own.nearest, own.soonest, own.unlock
+    nearest, soonest, unlock, unlock_ms = own.nearest, own.soonest, own.unlock, own.unlock_ms
     if len(apart) and len(part) > 1:
         # Distances without those who must not be met: the matcher is asked again as if they were not there.
         kept = np.setdiff1d(np.arange(len(part)), apart)
         again = alone.take(kept)
         at = int(np.searchsorted(kept, place))
         without: Explanation = of_format(again, at) if asked is None else asked(again, at)
-        nearest, soonest, unlock = without.nearest, without.soonest, without.unlock
+        nearest, soonest, unlock, unlock_ms = without.nearest, without.soonest, without.unlock, without.unlock_ms
         if own.unlock is None and unlock is not None:  # nothing but these rules is in the way
             unlock = _but_for(len(far) > 0, len(kept_apart) > 0, unlock)
+    pairs = _among(part, free, place)
+    if len(pairs):
+        words = "of those it could play with some must not meet each other, so that they cannot all be in its match"
+        round_it.append(Rule("others_apart", words, len(pairs)))
+        left = int(part.size[place] + part.size[free].sum() - part.size[pairs].min(axis=1).sum())
+        if unlock is None and (missing := players_missing(part, left)) is not None:
+            unlock = f"an end of the block, avoidance or pause after a match between two of these, or {missing}"
     if len(part.reach) and not part.reach[place]:
-        unlock = "a region within the latency cap for all its players"
-    return Explanation((*round_it, *own.rules), rows[free], nearest, soonest, unlock)
+        unlock, unlock_ms = "a region within the latency cap for all its players", None
+    return Explanation((*round_it, *own.rules), rows[free], nearest, soonest, unlock, unlock_ms)
+
+
+def _among(snapshot: Snapshot, free: Array, place: int) -> Array:
+    """int64[k, 2]: of the forbidden pairs among these rows as many as have no row in common: each keeps one out.
+
+    Two that are too large to be in one match with the place keep nobody out.
+    """
+    pairs, size = snapshot.forbidden, snapshot.size
+    if not len(pairs):
+        return NO_PAIRS
+    inside = pairs[np.isin(pairs, free).all(axis=1)]
+    inside = inside[size[inside].sum(axis=1) + size[place] <= snapshot.format.seats]
+    taken: set[int] = set()
+    chosen = []
+    for one, other in inside.tolist():
+        if one not in taken and other not in taken:
+            taken |= {one, other}
+            chosen.append((one, other))
+    return np.array(chosen, np.int64).reshape(-1, 2)
 
 
 def _but_for(far: bool, kept_apart: bool, unlock: str) -> str:
@@ -113,6 +139,7 @@ def of_pairs(
     nearest: Near | None = None,
     soonest: Near | None = None,
     unlock: str | None = None,
+    unlock_ms: int | None = None,
 ) -> Explanation:
     """An explanation from rules as (name, words, bool[n]: who is kept away).
 
@@ -128,7 +155,7 @@ def of_pairs(
     found = np.flatnonzero(free)
     if unlock is None:
         unlock = players_missing(snapshot, int(snapshot.size[found].sum() + snapshot.size[row]))
-    return Explanation(tuple(told), found, nearest, soonest, unlock or None)
+    return Explanation(tuple(told), found, nearest, soonest, unlock or None, unlock_ms)
 
 
 def players_missing(snapshot: Snapshot, players: int, of: str = "") -> str | None:

@@ -24,6 +24,7 @@ from evenmatch.matchers.sessions import (
     format_refusal,
     judge_parameters,
     judged_weights,
+    leads_session,
     plan_sessions,
 )
 from evenmatch.numerics.greedy_sessions import leaders_pick_by_matrix, leaders_pick_by_profile
@@ -70,6 +71,10 @@ class L2m:
     def explain(self, snapshot: Snapshot, row: int) -> Explanation:
         """Who is near to a row, and how many players its session lacks."""
         return explain_session(self, snapshot, row)
+
+    def leads(self, snapshot: Snapshot, seed: int) -> Array:
+        """bool[n]: who leads in a wave with this seed."""
+        return leads_session(self, snapshot, seed)
 
 
 def assign(weights: ArrayLike, session_size: int) -> tuple[Array, float]:

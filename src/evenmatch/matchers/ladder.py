@@ -285,6 +285,14 @@ class Ladder:
         low[wave.order], high[wave.order] = centre - wave.window, centre + wave.window
         return low, high
 
+    def window_after(self, _waited_ms: int, misses: int | None, _rating: float) -> str | None:
+        """The window after so many misses, in words: which of the rows counts is for each wave to say."""
+        if misses is None:
+            return None
+        widths = sorted({base + growth * misses for base, growth in self.windows})
+        by = ", by how many wait" if len(widths) > 1 else ""
+        return " to ".join(f"{width:,.10g}" for width in dict.fromkeys((widths[0], widths[-1]))) + by
+
     @property
     def _window_of(self) -> str:
         return self.window_of or ("either" if self.solver == "optimal" else "lead")

@@ -65,7 +65,11 @@ def explain_ladder(asked: Asked, snapshot: Snapshot, row: int) -> Explanation:
     window = float(asked.window[place])
     rules = [
         ("side", _side_words(asked), ~opposite),
-        ("window", f"the gap is wider than {_whose(asked.window_of)} window allows; its own is {window:g} now", wide),
+        (
+            "window",
+            f"the gap is wider than {_whose(asked.window_of)} window allows; its own is {window:g} points now",
+            wide,
+        ),
     ]
     if not asked.optimal:
         rules.insert(1, ("priority", "of the larger side only those with the most misses are looked at", behind))
@@ -120,7 +124,7 @@ def _unlock(asked: Asked, place: int, facing: _Facing, soonest: Near | None, all
     if soonest.acceptable:
         return ""
     if soonest.after_waves is not None:
-        return f"a window of {soonest.distance:g}"
+        return f"a window of {f'{soonest.distance:,.1f}'.removesuffix('.0')} rating points"
     return f"a player of {facing.wanted} within {float(allowed.max()):g} rating points"
 
 

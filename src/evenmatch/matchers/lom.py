@@ -43,6 +43,7 @@ from evenmatch.matchers.sessions import (
     format_refusal,
     judge_parameters,
     judged_weights,
+    leads_session,
     plan_sessions,
 )
 from evenmatch.numerics.few_leaders import FEW, few_broken, few_costs, seat_few
@@ -93,6 +94,10 @@ class Lom:
     def explain(self, snapshot: Snapshot, row: int) -> Explanation:
         """Who is near to a row, and how many players its session lacks."""
         return explain_session(self, snapshot, row)
+
+    def leads(self, snapshot: Snapshot, seed: int) -> Array:
+        """bool[n]: who leads in a wave with this seed."""
+        return leads_session(self, snapshot, seed)
 
 
 def assign(weights: ArrayLike, session_size: int) -> tuple[Array, float]:

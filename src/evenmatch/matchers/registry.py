@@ -7,13 +7,14 @@ arguments of its constructor and nothing else; the constructor judges their valu
 import inspect
 from collections.abc import Collection, Mapping
 from difflib import get_close_matches
+from functools import cache
 from importlib import import_module
 from typing import Any, Final, cast
 
 from evenmatch.errors import MatcherError
 from evenmatch.matchers.contract import Matcher
 
-__all__ = ["MATCHERS", "build", "defaults", "names"]
+__all__ = ["DEFAULT", "MATCHERS", "build", "defaults", "in_force", "judged", "names"]
 
 MATCHERS: Final[Mapping[str, str]] = {
     "buckets": "evenmatch.matchers.buckets:Buckets",
@@ -28,6 +29,8 @@ MATCHERS: Final[Mapping[str, str]] = {
     "m2l": "evenmatch.matchers.m2l:M2l",
     "random": "evenmatch.matchers.random_sessions:Random",
 }
+DEFAULT: Final = "even"
+"""The matcher where none is named."""
 
 
 def names() -> list[str]:
@@ -37,7 +40,17 @@ def names() -> list[str]:
 
 def defaults(name: str) -> dict[str, Any]:
     """What a matcher's parameters are where nothing is given."""
-    return {one.name: one.default for one in inspect.signature(_maker(name)).parameters.values()}
+    return dict(_defaults(_maker(name)))
+
+
+def in_force(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """All parameters of a matcher: those that are given, and the defaults of the others."""
+    return defaults(name) | dict(parameters)
+
+
+@cache
+def _defaults(maker: Any) -> dict[str, Any]:
+    return {one.name: one.default for one in inspect.signature(maker).parameters.values()}
 
 
 def build(name: str, parameters: Mapping[str, Any]) -> Matcher:
@@ -51,6 +64,29 @@ def build(name: str, parameters: Mapping[str, Any]) -> Matcher:
             allowed = f"known: {', '.join(known)}" if known else "it takes no parameters"
             raise MatcherError(f"{name}: unknown parameter {parameter!r}: {_nearest(parameter, known)}{allowed}")
     return cast(Matcher, maker(**parameters))
+
+
+def judged(name: str, parameters: Mapping[str, Any]) -> tuple[dict[str, Any] | None, list[str]]:
+    """The parameters that can be used, and all that is wrong with the others; None = even those make no matcher."""
+    whole = _mistake(name, parameters)
+    if whole is None:
+        return dict(parameters), []
+    if _mistake(name, {}) is not None:  # the name is wrong, or it can't do without some
+        return None, [whole]
+    wrong = {one: what for one, value in parameters.items() if (what := _mistake(name, {one: value})) is not None}
+    good = {one: value for one, value in parameters.items() if one not in wrong}
+    together = _mistake(name, good)
+    mistakes = list(wrong.values()) + ([together] if together is not None else [])
+    return (good if together is None else None), mistakes
+
+
+def _mistake(name: str, parameters: Mapping[str, Any]) -> str | None:
+    """Why a matcher can't be made of these parameters; None = it can."""
+    try:
+        build(name, parameters)
+    except MatcherError as problem:
+        return str(problem)
+    return None
 
 
 def _maker(name: str) -> Any:

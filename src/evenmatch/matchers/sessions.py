@@ -44,6 +44,7 @@ __all__ = [
     "format_refusal",
     "judge_parameters",
     "judged_weights",
+    "leads_session",
     "plan_sessions",
 ]
 
@@ -119,6 +120,15 @@ def plan_sessions(
         match_details=Table({"leader": snapshot.ticket[rows[:, 0]], "weight": cost}),
         trace=account(snapshot.ticket[rows].tolist(), each) if trace else (),
     )
+
+
+def leads_session(matcher: SessionMatcher, snapshot: Snapshot, seed: int) -> Array:
+    """bool[n]: who would lead a session if a wave with this seed saw the snapshot."""
+    order = snapshot.canonical_order()
+    leaders, _ = elected(len(order), matcher.session_size, matcher.leaders, seed)
+    leads = np.zeros(len(order), bool)
+    leads[order[leaders]] = True
+    return leads
 
 
 def explain_session(matcher: SessionMatcher, snapshot: Snapshot, row: int) -> Explanation:

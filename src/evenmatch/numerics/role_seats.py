@@ -17,9 +17,9 @@ import numpy as np
 
 from evenmatch.domain.arrays import Array
 
-from .compiled import FLOATS2, INT, INT8S2, INT32S2, INTS, OUT_FLOATS, kernel
+from .compiled import FLOATS2, INT, INT8S2, INT32S2, INTS, OUT_FLOATS, OUT_INTS, kernel
 
-__all__ = ["plan_role_costs", "role_seats"]
+__all__ = ["plan_role_costs", "plan_roles", "role_seats"]
 
 
 @kernel()
@@ -65,9 +65,9 @@ def role_seats(price: Array, players: Array, slots: Array, seat_of: Array) -> fl
     return total
 
 
-@kernel(INT32S2, INT8S2, INTS, FLOATS2, INTS, INT, OUT_FLOATS)
-def _plan_role_costs(
-    rosters: Array, team_of: Array, start: Array, price: Array, slots: Array, teams: int, costs: Array
+@kernel(INT32S2, INT8S2, INTS, FLOATS2, INTS, INT, OUT_FLOATS, OUT_INTS)
+def _plan_roles(
+    rosters: Array, team_of: Array, start: Array, price: Array, slots: Array, teams: int, costs: Array, role_of: Array
 ) -> None:
     size = len(slots)
     players, seat_of = np.empty(size, np.int64), np.empty(size, np.int64)
@@ -81,23 +81,34 @@ def _plan_role_costs(
                     for player in range(start[row], start[row + 1]):
                         players[filled] = player
                         filled += 1
-            costs[match] += role_seats(price, players, slots, seat_of)
+            cost = role_seats(price, players, slots, seat_of)
+            costs[match] += cost
+            if cost < np.inf:
+                for player in range(size):
+                    role_of[players[player]] = slots[seat_of[player]]
 
 
 def plan_role_costs(rosters: Array, team_of: Array, start: Array, price: Array, places: Array, teams: int) -> Array:
-    """float64[k]: what the roles of each match of a plan cost at the least; inf = a team can't be given its roles.
+    """float64[k]: what the roles of each match of a plan cost at the least; inf = a team can't be given its roles."""
+    return plan_roles(rosters, team_of, start, price, places, teams)[0]
+
+
+def plan_roles(
+    rosters: Array, team_of: Array, start: Array, price: Array, places: Array, teams: int
+) -> tuple[Array, Array]:
+    """The same; and int64[m]: the role that each player of the plan has for that, -1 = none.
 
     `rosters` and `team_of` are those of a plan of full teams; `start`, int64[n + 1]: where the players of each row
     begin; `price`, float64[m, roles]; `places`, int[roles]: players of each role in a team, none = no roles.
     """
-    costs = np.zeros(len(rosters))
+    costs, role_of = np.zeros(len(rosters)), np.full(len(price), -1)
     if len(places):
-        _plan_role_costs(
+        _plan_roles(
             np.ascontiguousarray(rosters, np.int32),
             np.ascontiguousarray(team_of, np.int8),
             np.ascontiguousarray(start, np.int64),
             np.ascontiguousarray(price, np.float64),
             np.repeat(np.arange(len(places)), places),
-            *(teams, costs),
+            *(teams, costs, role_of),
         )
-    return costs
+    return costs, role_of

@@ -1,4 +1,4 @@
-"""How many can be seated at the most, and what so many seats cost at the least: bounds that hold for every plan.
+"""How many can be seated at the most: bounds that hold for every plan.
 
 Seats. Each step only loosens the rules, so what remains possible is never less than what is possible.
   1. Span. A match that holds a ticket spans no more than the ticket's span: its window (policy both), the widest of
@@ -19,15 +19,9 @@ Seats. Each step only loosens the rules, so what remains possible is never less 
   6. Regions. Who can play in one region only is seated there by whole matches; those who can choose fill what is
      missing, cheapest first.
 
-Cost, for k matches. Of all terms only the spread is bounded by more than what players bring. Without parties, windows
-and balance, groups of consecutive players are best for a spread that is a sum of distances to the median: a player
-passed over inside a group could take the place of one of its ends. Which k groups is a small dynamic programme; a
-reward for each group, found by bisection, takes the place of counting them (a Lagrangian bound: right for any reward,
-best for the one that makes k groups). And no player is nearer to the match's median, all together, than a party's
-players are to their own: the greater of both counts. Latency and roles: every player at the least that it brings, the k
-* N least of them.
+What so many seats cost at the least is asked in `team_costs`.
 
-Complexity. O(n log n), and some forty passes for the reward.
+Complexity. O(n log n).
 """
 
 from itertools import combinations
@@ -38,14 +32,11 @@ import numpy as np
 from evenmatch.domain.arrays import Array
 
 from .compiled import FLOATS, INT, INTS, kernel
-from .match_terms import LATENCY_MOST_MS, LATENCY_UNIT_MS, UNITS
 from .team_field import MEAN, OLDER, Field
 
 __all__ = [
     "SeatsBound",
-    "cost_bound",
     "groups_on_line",
-    "least_spread",
     "regions_of",
     "seats_bound",
     "size_prices",
@@ -53,7 +44,6 @@ __all__ = [
 ]
 
 _ROUNDS: Final = 60
-_PASSES: Final = 48
 TINY: Final = 1e-9
 HAIR: Final = 2e-6
 """More than any judge lets a range exceed its windows by."""
@@ -286,71 +276,3 @@ def seats_bound(field: Field) -> SeatsBound:
                 most.append(_by_roles(field, rows))
             matches += min(most)
     return SeatsBound(matches * seats, usable)
-
-
-@kernel(FLOATS, INT, INT, INT)
-def least_spread(rating: Array, seats: int, groups: int, passes: int) -> float:
-    """At the least so far from their medians are the players of `groups` groups; `rating` rises."""
-    count = len(rating)
-    if groups == 0 or count < seats * groups:
-        return 0.0
-    starts, half = count - seats + 1, seats // 2
-    spread = np.empty(starts)
-    low, high = 0.0, 0.0
-    for at in range(half):
-        low += rating[at]
-        high += rating[seats - 1 - at]
-    for start in range(starts):
-        spread[start] = max(0.0, high - low)
-        if start + 1 < starts:
-            low += rating[start + half] - rating[start]
-            high += rating[start + seats] - rating[start + seats - half]
-    least, made = np.empty(count + 1), np.empty(count + 1, np.int64)
-    floor, ceiling, best = 0.0, spread.max() * 2.0 + 1.0, 0.0
-    for _ in range(passes):
-        reward = 0.5 * (floor + ceiling)
-        least[:seats], made[:seats] = 0.0, 0
-        for end in range(seats, count + 1):
-            least[end], made[end] = least[end - 1], made[end - 1]
-            taken = least[end - seats] + spread[end - seats] - reward
-            if taken < least[end]:
-                least[end], made[end] = taken, made[end - seats] + 1
-        best = max(best, least[count] + reward * groups)
-        if made[count] == groups:
-            break
-        if made[count] < groups:
-            floor = reward
-        else:
-            ceiling = reward
-    return best
-
-
-def _inner_spread(field: Field) -> Array:
-    """float64[n]: how far the players of each ticket are from their own median, added up."""
-    ticket = np.repeat(np.arange(len(field.size)), field.size)
-    ordered = field.mu[np.lexsort((field.mu, ticket))]
-    low = ordered[field.start[:-1] + (field.size - 1) // 2]
-    far: Array = np.add.reduceat(np.abs(ordered - np.repeat(low, field.size)), field.start[:-1])
-    return far
-
-
-def cost_bound(field: Field, matches: int, usable: Array) -> float:
-    """What any plan of so many matches costs at the least."""
-    seats = field.teams * field.team_size
-    playing = np.repeat(usable, field.size)
-    if not matches or int(playing.sum()) < matches * seats:
-        return 0.0
-    spread = least_spread(np.sort(field.mu[playing]), seats, matches, _PASSES) / field.scale
-    inside = np.sort(np.repeat(_inner_spread(field) / field.size, field.size)[playing])[: matches * seats].sum()
-    spread = max(spread, float(inside) / field.scale)
-    brought = np.zeros(len(field.mu))
-    if field.latency.shape[1]:
-        bits = np.arange(field.latency.shape[1])
-        open_to = (field.reach[:, None] >> bits & 1).astype(bool)
-        nearest = np.minimum(np.where(open_to, field.latency, np.inf).min(axis=1), LATENCY_MOST_MS)
-        brought += np.repeat(field.weights[3] * nearest / LATENCY_UNIT_MS, field.size)
-    if field.role_cost.shape[1]:
-        brought += field.weights[5] * field.role_cost.min(axis=1)
-    least = np.sort(brought[playing])[: matches * seats].sum()
-    total = float(field.weights[0]) * spread + float(least)
-    return max(0.0, total * (1 - TINY) - matches / UNITS)

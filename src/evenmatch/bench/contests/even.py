@@ -5,7 +5,7 @@ judged by the rules of `even`: matches that break them do not count.
 """
 
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -25,12 +25,17 @@ from evenmatch.matchers.registry import build
 from evenmatch.numerics.match_terms import UNITS
 from evenmatch.numerics.pair_pool import all_pairs, pool_of
 
-__all__ = ["CONTESTS", "badness"]
+__all__ = ["CONTESTS", "Outcome", "matcher", "never_behind", "plan", "told", "told_outcome"]
 
 RUSTWORKX, NETWORKX, GREEDY = "rustworkx", "networkx", "cheapest pair first"
 SIDES: Final = ("attack", "defence")
-UNSEATED: Final = 1e6
-"""What a player without a match counts for, beside costs."""
+
+
+class Outcome(NamedTuple):
+    """What somebody else's plan reaches under the rules of `even`."""
+
+    seats: int
+    cost: float
 
 
 def waiting(size: int, seed: int) -> Snapshot:
@@ -105,18 +110,30 @@ def same_optimum(_: Wave, ours: Plan, theirs: tuple[int, int]) -> str | None:
     return f"{found[0]:,} pairs at {found[1]:,} units against {theirs[0]:,} pairs at {theirs[1]:,} units"
 
 
-def badness(players: int, seats: int, cost: float) -> float:
-    """One number for a plan, lower is better: seats first, then cost."""
-    return UNSEATED * (players - seats) + cost
+def told(ours: Plan) -> dict[str, float]:
+    """Seats and cost of our plan, beside their bounds."""
+    return {name: ours.details[name] for name in ("seats", "seats_bound", "cost", "cost_bound")}
 
 
-def never_behind(given: Wave, ours: Plan, theirs: float) -> str | None:
+def told_outcome(theirs: Outcome) -> dict[str, float]:
+    """Seats and cost of another plan."""
+    return theirs._asdict()
+
+
+def told_pairs(theirs: tuple[int, int]) -> dict[str, float]:
+    """The same of pairs and their cost in units."""
+    return {"seats": 2 * theirs[0], "cost": theirs[1] / UNITS}
+
+
+def never_behind(_: Wave, ours: Plan, theirs: Outcome) -> str | None:
     """Ours seats at least as many, and where it seats as many costs no more."""
-    mine = badness(len(given.snapshot.player), int(ours.details["seats"]), float(ours.cost.sum()))
-    return None if mine <= theirs else f"{mine:,.3f} against {theirs:,.3f}, a million for each player not seated"
+    mine = Outcome(int(ours.details["seats"]), float(ours.cost.sum()))
+    if (-mine.seats, mine.cost) <= (-theirs.seats, theirs.cost):
+        return None
+    return f"{mine.seats:,} seats at {mine.cost:,.3f} against {theirs.seats:,} seats at {theirs.cost:,.3f}"
 
 
-def greedy(edges: Graph) -> float:
+def greedy(edges: Graph) -> Outcome:
     """The cheapest pair first, and so on."""
     order = np.argsort(edges.cost, kind="stable")
     free = np.ones(edges.vertices, bool)
@@ -126,23 +143,23 @@ def greedy(edges: Graph) -> float:
         if free[u] and free[v]:
             free[u] = free[v] = False
             pairs, cost = pairs + 1, cost + price
-    return badness(edges.vertices, 2 * pairs, cost / UNITS)
+    return Outcome(2 * pairs, cost / UNITS)
 
 
-def by_matcher(given: Wave, *, name: str, parameters: dict[str, Any]) -> float:
+def by_matcher(given: Wave, *, name: str, parameters: dict[str, Any]) -> Outcome:
     """What another matcher reaches under the rules of `even`."""
     judge, snapshot = given.matcher, given.snapshot
     assert isinstance(judge, Even)
     made = plan_wave(build(name, parameters), snapshot)
     legal, cost = judge.weigh(snapshot, made)
-    seats = int(legal.sum()) * snapshot.format.seats
-    return badness(len(snapshot.player), seats, float(cost[legal].sum()))
+    return Outcome(int(legal.sum()) * snapshot.format.seats, float(cost[legal].sum()))
 
 
 def matcher(name: str, largest: int, **parameters: Any) -> Opponent:
     """Another matcher as an opponent, which may be behind but not ahead."""
     said = name + "".join(f", {value}" for value in parameters.values() if isinstance(value, str))
-    return Opponent(said, partial(by_matcher, name=name, parameters=parameters), largest, agree=never_behind)
+    run = partial(by_matcher, name=name, parameters=parameters)
+    return Opponent(said, run, largest, agree=never_behind, told=told_outcome)
 
 
 def unproven(given: Wave, ours: Plan) -> str | None:
@@ -186,15 +203,16 @@ CONTESTS: Final = (
         plan,
         same_optimum,
         (
-            Opponent(RUSTWORKX, best_pairs, 1_000, ("rustworkx",), in_rustworkx),
-            Opponent(NETWORKX, networkx_pairs, 100, ("networkx",), in_networkx),
-            Opponent(GREEDY, greedy, 5_000, prepare=edges_of, agree=never_behind),
+            Opponent(RUSTWORKX, best_pairs, 1_000, ("rustworkx",), in_rustworkx, told=told_pairs),
+            Opponent(NETWORKX, networkx_pairs, 100, ("networkx",), in_networkx, told=told_pairs),
+            Opponent(GREEDY, greedy, 5_000, prepare=edges_of, agree=never_behind, told=told_outcome),
             matcher("first_come", 20_000),
             matcher("buckets", 20_000, bucket=10),
         ),
         (Aim("seconds", 5.0, 20_000), Aim("growth", 1.4)),
         quick=(100, 300),
         sound=unproven,
+        told=told,
     ),
     Contest(
         "even.sides",
@@ -204,12 +222,13 @@ CONTESTS: Final = (
         plan,
         same_optimum,
         (
-            Opponent(RUSTWORKX, best_pairs, 1_000, ("rustworkx",), in_rustworkx),
+            Opponent(RUSTWORKX, best_pairs, 1_000, ("rustworkx",), in_rustworkx, told=told_pairs),
             matcher("ladder", 20_000, sides=SIDES),
             matcher("ladder", 5_000, sides=SIDES, solver="optimal"),
         ),
         (Aim("seconds", 5.0, 20_000),),
         quick=(100, 300),
         sound=unproven,
+        told=told,
     ),
 )

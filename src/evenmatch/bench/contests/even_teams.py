@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from evenmatch.bench.contest import Aim, Contest, Opponent
-from evenmatch.bench.contests.even import badness, never_behind, plan
+from evenmatch.bench.contests.even import Outcome, matcher, never_behind, plan, told, told_outcome
 from evenmatch.bench.contests.waiting import Wave, plan_broken, random
 from evenmatch.domain.match import Plan
 from evenmatch.domain.queue import Format
@@ -18,7 +18,7 @@ from evenmatch.domain.snapshot import Snapshot
 from evenmatch.matchers.even import Even
 from evenmatch.matchers.even_teams import cheap_plans
 
-__all__ = ["CONTESTS", "ROLES", "by_rating", "crowd"]
+__all__ = ["CONTESTS", "ROLES", "by_rating", "crowd", "nearly_all"]
 
 GREEDY: Final = "first come, by rating"
 ROLES: Final = {"tank": 1, "healer": 1, "damage": 1, "support": 1, "scout": 1}
@@ -89,17 +89,17 @@ def fives(size: int, seed: int) -> Wave:
 
 def by_rating(given: Wave) -> tuple[int, float]:
     """The greedy rule: matches and their cost."""
-    matcher, snapshot = given.matcher, given.snapshot
-    assert isinstance(matcher, Even)
-    pool, _ = matcher.pool(snapshot)
-    made = cheap_plans(pool, snapshot.format, matcher.judge_of(pool, snapshot.format))[1]
+    judge, snapshot = given.matcher, given.snapshot
+    assert isinstance(judge, Even)
+    pool, _ = judge.pool(snapshot)
+    made = cheap_plans(pool, snapshot.format, judge.judge_of(pool, snapshot.format))[1]
     return len(made[2]), float(made[2].sum())
 
 
-def greedy(given: Wave) -> float:
-    """The greedy rule, as one number."""
+def greedy(given: Wave) -> Outcome:
+    """The greedy rule."""
     matches, cost = by_rating(given)
-    return badness(len(given.snapshot.player), matches * given.snapshot.format.seats, cost)
+    return Outcome(matches * given.snapshot.format.seats, cost)
 
 
 def nearly_all(given: Wave, ours: Plan) -> str | None:
@@ -120,10 +120,11 @@ CONTESTS: Final = (
         fours,
         plan,
         never_behind,
-        (Opponent(GREEDY, greedy, 3_000, agree=never_behind),),
+        (Opponent(GREEDY, greedy, 3_000, agree=never_behind, told=told_outcome), matcher("first_come", 3_000)),
         (Aim("seconds", 0.05, 3_000), Aim("growth", 1.2)),
         quick=(100, 300),
         sound=nearly_all,
+        told=told,
     ),
     Contest(
         "even.fives",
@@ -132,9 +133,10 @@ CONTESTS: Final = (
         fives,
         plan,
         never_behind,
-        (Opponent(GREEDY, greedy, 10_000, agree=never_behind),),
+        (Opponent(GREEDY, greedy, 10_000, agree=never_behind, told=told_outcome), matcher("first_come", 10_000)),
         (Aim("seconds", 0.25, 10_000), Aim("seconds", 1.5, 100_000), Aim("growth", 1.2)),
         quick=(100, 300),
         sound=nearly_all,
+        told=told,
     ),
 )
