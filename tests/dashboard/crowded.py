@@ -81,13 +81,13 @@ class Crowded:
             "overview": ("", "tickets wait"),
             **{f"queue-{name}": (f"queue/{name}", "Wait of the matched") for name in WAVES},
             "queue-quiet": ("queue/quiet", "Nothing yet in this time."),
-            "waves": ("queue/duel/waves", "Waves that matched somebody"),
+            "waves": ("queue/duel/waves", "A wave is recorded if it matched somebody"),
             **{
                 f"wave-{name}": (f"queue/{name}/wave/{past[name][0]['number']}", words) for name, words in WAVES.items()
             },
             "ticket-waiting": (f"ticket/{self.waiting}", "Why it waits"),
-            "ticket-cancelled": (f"ticket/{self.cancelled}", "It left the queue."),
-            "ticket-matched": (f"ticket/{match['teams'][0]['tickets'][0]['id']}", "It joined duel."),
+            "ticket-cancelled": (f"ticket/{self.cancelled}", "it left the queue."),
+            "ticket-matched": (f"ticket/{match['teams'][0]['tickets'][0]['id']}", "It joined duel"),
             "player": (f"player/{rated}", "What each result did"),
             "match": (f"match/{placed['id']}", "for that player"),
             "match-duel": (f"match/{match['id']}", "rank 1"),

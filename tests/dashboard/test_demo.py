@@ -19,8 +19,8 @@ pytestmark = needs_chromium
 
 
 @contextmanager
-def shown() -> Iterator[tuple["subprocess.Popen[str]", str]]:
-    """The demonstration on a port of its own, and its address."""
+def shown() -> Iterator[tuple["subprocess.Popen[str]", str, str]]:
+    """The demonstration on a port of its own, its address, and its operator's key."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -31,7 +31,9 @@ def shown() -> Iterator[tuple["subprocess.Popen[str]", str]]:
     try:
         assert running.stdout is not None
         assert "The crowd is coming" in running.stdout.readline()
-        yield running, f"http://127.0.0.1:{port}"
+        key = running.stdout.readline().rpartition(" ")[2].strip()
+        assert key.startswith("em_")
+        yield running, f"http://127.0.0.1:{port}", key
     finally:
         if running.poll() is None:
             running.terminate()  # not killed: it ends its own server
@@ -40,13 +42,17 @@ def shown() -> Iterator[tuple["subprocess.Popen[str]", str]]:
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
 def test_the_demonstration_is_alive_and_ends_without_a_word_too_many(how: signal.Signals, browser: Any) -> None:
-    with shown() as (running, url):
+    with shown() as (running, url, key):
         if how == signal.SIGTERM:
             with tab(browser) as page:
                 page.open(url, "")
                 page.sees("tickets wait")
                 matched = "(card) => /matches\\s+[1-9]/.test(card.innerText)"
                 page.page.wait_for_function(f"() => [...document.querySelectorAll('a.card')].some({matched})")
+                page.open(url, "queue/duel/operate")
+                page.page.fill("#operator-key", key)
+                page.page.keyboard.press("Enter")
+                page.sees("Rules, version 1")
         running.send_signal(how)
         said, complained = running.communicate(timeout=PATIENCE_S)
         assert (running.returncode, said.strip(), complained) == (0, "The demonstration is over.", "")
@@ -56,7 +62,7 @@ def test_the_demonstration_is_alive_and_ends_without_a_word_too_many(how: signal
 
 @pytest.mark.slow
 def test_the_pictures_of_the_readme_are_made(browser: Any) -> None:
-    with shown() as (_, url):
+    with shown() as (_, url, _):
         time.sleep(150)  # so that the charts have something to show
         waves = httpx.get(f"{url}/v1/queues/squads/waves").json()["waves"]
         wave = max(waves[:20], key=lambda one: one["proposals"])["number"]

@@ -1,5 +1,6 @@
 """Operating by the dashboard: rules with a check and a diff, modes, cancelling; all confirmed and audited."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -33,16 +34,51 @@ def operated(tmp_path: Path, browser: Any) -> Iterator[tuple[Server, Tab]]:
         server.close()
 
 
+def agree(page: Tab, verb: str, why: str = "") -> str:
+    """Say yes to the question that is asked; all of it as text."""
+    page.page.wait_for_selector("dialog[open]")
+    asked = str(page.page.inner_text("dialog"))
+    if why:
+        page.page.fill("#why", why)
+    page.page.click(f"dialog button:text-is('{verb}')")
+    return asked
+
+
 def audited(server: Server) -> list[tuple[str, str]]:
     return [(entry["action"], entry["subject"]) for entry in server.http.get("/v1/audit").json()["entries"]]
 
 
+def test_operating_on_a_phone_scrolls_nothing_sideways(operated: tuple[Server, Tab]) -> None:
+    server, page = operated
+    server.http.put("/v1/queues/duel/mode", json={"mode": "paused", "why": "the game is being patched, until noon"})
+    page.page.set_viewport_size({"width": 390, "height": 844})
+    page.open(server.url, "queue/duel/operate")
+    page.sees("until noon")
+    rules = json.loads(page.page.input_value("#rules"))
+    rules["matcher"] = {"name": "even", "window": 150, "window_growth": 2}
+    page.page.fill("#rules", json.dumps(rules))
+    page.page.click("button:text-is('Check')")
+    page.sees("matcher.window_growth")
+    page.drawn()
+    page.shoot("operate-phone")
+    wide = "() => [...document.querySelectorAll('main *')].filter((one) => one.scrollWidth > one.clientWidth + 1"
+    wide += " && ['auto', 'scroll'].includes(getComputedStyle(one).overflowX)).map((one) => one.outerHTML.slice(0, 99))"
+    assert page.page.evaluate(wide) == []
+    assert page.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.page.evaluate("document.querySelector('.bar').clientHeight") < 110, "a line, and the search"
+    assert page.page.evaluate(CONTRAST) == []
+    assert page.page.evaluate(LABELS) == []
+
+
 def test_rules_are_checked_shown_as_a_diff_applied_and_rolled_back(operated: tuple[Server, Tab]) -> None:
     server, page = operated
-    page.page.on("dialog", lambda dialog: dialog.accept())
     page.open(server.url, "queue/duel/operate")
     page.page.click("button:text-is('Pause')")
-    page.sees("Done: Pause duel.")
+    asked = agree(page, "Pause", "a test")
+    assert "No waves run" in asked
+    assert "0 tickets" in asked
+    page.sees("duel is paused now.")
+    assert server.http.get("/v1/audit").json()["entries"][0]["detail"] == "a test"
     rules = page.page.input_value("#rules")
     apply = page.page.locator("button:text-is('Apply')")
     for wrong, words in (("{", "no JSON"), (rules.replace("0.02", "-1"), "every_s")):
@@ -57,10 +93,15 @@ def test_rules_are_checked_shown_as_a_diff_applied_and_rolled_back(operated: tup
     assert page.page.evaluate(CONTRAST) == []
     assert page.page.evaluate(LABELS) == []
     apply.click()
+    asked = agree(page, "Apply", "slower")
+    assert "wave.every_s" in asked
+    assert "Nobody who waits would be cancelled" in asked
     page.sees("Rules, version 2")
     page.page.click("button:text-is('Roll back')")
+    assert "wave.every_s" in agree(page, "Roll back", "too slow")
     page.sees("Rules, version 3")
-    assert len(audited(server)) == 3
+    told = [entry["detail"] for entry in server.http.get("/v1/audit").json()["entries"]]
+    assert [words.partition(":")[0] for words in told] == ["a test", "slower; version 2", "too slow; version 3"]
     assert server.http.get("/v1/queues/duel").json()["queue"]["mode"] == "paused"
 
 
@@ -73,36 +114,130 @@ def test_a_ticket_and_a_match_are_cancelled_and_a_cool_down_is_lifted(operated: 
     ]
     assert server.http.post(f"/v1/proposals/{proposed}/decline", json={"player": "ben"}).status_code == 200
     assert server.http.get("/v1/players/ben").json()["player"]["cooldowns"]
-    asked: list[str] = []
-
-    def answer(dialog: Any) -> None:
-        asked.append(dialog.message)
-        dialog.accept()
-
-    page.page.on("dialog", answer)
     page.open(server.url, "queue/quiet/operate")
-    for field, value, words in (
-        ("#cancel-ticket", ticket, f"Done: Cancel {ticket}."),
-        ("#cancel-match", match, f"Done: Cancel {match}."),
-        ("#lift", "ben", "Done: Lift the cool-downs of ben."),
-        ("#cancel-ticket", "t-000000000999", "Not done: "),
+    for field, value, verb, concerned, words in (
+        ("#cancel-ticket", ticket, "Cancel the ticket", ("ann", "quiet"), f"{ticket} is cancelled."),
+        ("#cancel-match", match, "Cancel the match", ("eve", "fay", "quick"), f"{match} is cancelled."),
+        ("#lift", "ben", "Lift it", ("ben in cooled", "declined"), "The cool-down of ben in cooled is lifted."),
+        ("#cancel-match", match, None, (), f"Not done: {match} is cancelled already."),
+        ("#cancel-ticket", " ", None, (), "nothing is typed there"),
+        ("#lift", "ben", None, (), "ben has no cool-down"),
+        ("#cancel-ticket", "t-000000000999", None, (), "Not done: no ticket"),
     ):
         page.page.fill(field, value)
         page.page.press(field, "Enter")
+        if verb is not None:
+            asked = agree(page, verb)
+            assert [one for one in concerned if one not in asked] == []
         page.sees(words)
-    assert len(asked) == 4
+    assert page.page.locator("#said.wrong").is_visible()
+    assert page.page.evaluate(CONTRAST) == []
+    top, below = page.page.evaluate(
+        "(() => { const at = document.querySelector('#said').getBoundingClientRect();"
+        " return [at.top, innerHeight - at.bottom]; })()"
+    )
+    assert top >= 0
+    assert below >= 0
     assert server.http.get(f"/v1/tickets/{ticket}").json()["ticket"]["status"] == "cancelled"
     assert server.http.get(f"/v1/matches/{match}").json()["match"]["standing"] == "cancelled"
     assert server.http.get("/v1/players/ben").json()["player"]["cooldowns"] == []
     assert {subject for _, subject in audited(server)} >= {ticket, match, "ben"}
-    page.sees("from the dashboard")
+    told = {entry["subject"]: entry["detail"] for entry in server.http.get("/v1/audit").json()["entries"]}
+    assert told == {ticket: "", match: "", "ben": "cooled"}, "nothing is made up"
 
 
 def test_what_is_not_confirmed_is_not_done(operated: tuple[Server, Tab]) -> None:
     server, page = operated
-    page.page.on("dialog", lambda dialog: dialog.dismiss())
     page.open(server.url, "queue/duel/operate")
-    page.page.click("button:text-is('Drain')")
+    for how in ("Not now", None):
+        page.page.click("button:text-is('Drain')")
+        if how is not None:
+            agree(page, how)
+        else:
+            page.page.wait_for_selector("dialog[open]")
+            assert page.page.evaluate(LABELS) == []
+            page.page.keyboard.press("Escape")
+        page.page.wait_for_selector("dialog", state="detached")
     page.drawn()
     assert server.http.get("/v1/queues/duel").json()["queue"]["mode"] == "open"
     assert audited(server) == []
+
+
+def test_after_a_lost_race_the_present_rules_can_be_loaded_or_what_is_typed_kept(operated: tuple[Server, Tab]) -> None:
+    server, page = operated
+    page.open(server.url, "queue/duel/operate")
+    page.sees("Rules, version 1")
+    rules = page.page.input_value("#rules")
+    other = json.loads(rules) | {"wave": {"every_s": 0.7}}
+    assert server.http.put("/v1/queues/duel/spec", json=other).status_code == 200
+    page.page.fill("#rules", rules.replace('"every_s": 0.02', '"every_s": 0.5'))
+    page.page.click("button:text-is('Check')")
+    page.sees("Somebody else changed the rules: they are at version 2 now")
+    assert page.page.locator("[aria-label=Versions] tbody tr").count() == 2, "the table is fresh"
+    page.page.click("button:text-is('Keep what is typed, and check it against version 2')")
+    page.sees("Nobody who waits would be cancelled")
+    assert '"every_s": 0.5' in page.page.input_value("#rules")
+    assert server.http.put("/v1/queues/duel/spec", json=json.loads(rules)).status_code == 200
+    page.page.click("button:text-is('Apply')")
+    agree(page, "Apply")
+    page.sees("they are at version 3 now")
+    page.page.click("button:text-is('Load version 3')")
+    page.sees("Rules, version 3")
+    assert page.page.input_value("#rules") == rules
+
+
+def test_an_operators_key_is_tried_before_it_is_kept_and_can_be_forgotten(tmp_path: Path, browser: Any) -> None:
+    operator, reader = key_in(tmp_path, "operator"), key_in(tmp_path, "reader")
+    server = Server(tmp_path, queue("duel")).start()
+    try:
+        with tab(browser, expects="Failed to load resource") as page:
+            page.open(server.url, "queue/duel/operate")
+            for wrong, words in (
+                ("em_wrong", "no such API key"),
+                (reader, "needs the role operator"),
+                ("ключ", "not used"),
+            ):
+                page.page.fill("#operator-key", wrong)
+                page.page.keyboard.press("Enter")
+                page.page.wait_for_selector(f".refused:has-text('{words}')")
+                assert page.page.evaluate("sessionStorage.getItem('evenmatch.key')") is None
+                assert page.page.is_hidden("#forget")
+            page.page.fill("#operator-key", operator)
+            page.page.keyboard.press("Enter")
+            page.sees("Rules, version 1")
+            page.page.click("#forget")
+            page.sees("An operator's key is needed")
+            assert page.page.evaluate("sessionStorage.getItem('evenmatch.key')") is None
+            page.open(server.url, "")
+            page.sees("live")
+    finally:
+        server.close()
+
+
+def test_mistakes_are_a_list_and_leaving_with_unsaved_edits_asks(operated: tuple[Server, Tab]) -> None:
+    server, page = operated
+    page.open(server.url, "queue/duel/operate")
+    page.sees("Rules, version 1")
+    rules = json.loads(page.page.input_value("#rules"))
+    wrong = rules | {"wave": {"every_s": -1}, "ticket": {"expires_s": 1e9}}
+    page.page.fill("#rules", json.dumps(wrong))
+    page.page.click("button:text-is('Check')")
+    page.page.wait_for_selector(".refused li:nth-child(2)")
+    assert "e+0" not in page.text()
+    page.page.once("dialog", lambda dialog: dialog.dismiss())
+    page.page.click("text=To the queue")
+    page.drawn()
+    assert page.page.url.endswith("/operate")
+    assert json.loads(page.page.input_value("#rules")) == wrong
+    page.page.once("dialog", lambda dialog: dialog.accept())
+    page.page.click("text=To the queue")
+    page.sees("Who waits now")
+
+
+def test_while_the_server_is_away_nothing_can_be_pressed(operated: tuple[Server, Tab]) -> None:
+    server, page = operated
+    page.open(server.url, "queue/duel/operate")
+    page.sees("Rules, version 1")
+    server.stop()
+    page.page.wait_for_selector("#link[data-state=lost]")
+    assert page.page.evaluate("document.querySelector('main > div').inert")

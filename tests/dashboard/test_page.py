@@ -56,6 +56,7 @@ def test_what_is_not_there_says_so_and_leads_back(crowded: Crowded, browser: Any
         "queue/nosuch": "no queue",
         "queue/duel/wave/999999": "no wave 999999",
         "match/m-000009999999": "no match",
+        "player/never%2Fseen": "There is no such player.",
     }
     with tab(browser, expects="404") as page:
         for view, words in missing.items():
@@ -201,6 +202,11 @@ def test_the_page_comes_back_after_a_restart_of_the_server(tmp_path: Path, brows
         page.wait_for_selector("#link[data-state=lost]")
         assert "Is the server running?" in page.inner_text("#notice")
         assert "Who waits now" in page.inner_text("main"), "what was seen stays"
+        assert "not reachable" in page.inner_text("#health")
+        assert "as of" in page.inner_text("#link")
+        assert page.evaluate("getComputedStyle(document.querySelector('.numbers dd')).color") == page.evaluate(
+            "getComputedStyle(document.querySelector('.numbers dt')).color"
+        ), "old numbers are dimmed"
         assert page.evaluate(CONTRAST) == []
         page.screenshot(path=str(SHOTS / "disconnected.png"))
         server.start()
@@ -208,6 +214,9 @@ def test_the_page_comes_back_after_a_restart_of_the_server(tmp_path: Path, brows
         page.wait_for_selector("#link[data-state=live]", timeout=60_000)
         page.wait_for_function("() => document.body.innerText.includes('1 ticket')")
         assert page.is_hidden("#notice")
+        assert "server ready" in page.inner_text("#health")
+        assert "The server was started again at" in page.inner_text("#said")
+        assert page.query_selector("body.stale") is None
         context.close()
     finally:
         server.close()

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from evenmatch.service.picture import CELLS
+from evenmatch.service.picture_scale import CELLS
 from evenmatch.service.routes_dashboard import files
 
 from ..service.harness import Server, queue
@@ -59,7 +59,7 @@ def test_ten_thousand_waiting_tickets_do_not_slow_the_page(tmp_path: Path, brows
             page.page.wait_for_selector("a.card")
             figures = page.page.evaluate(LOADED)
             page.open(server.url, "queue/pool")
-            page.sees("bins")
+            page.sees("10,000 tickets in")
             figures |= page.page.evaluate(SMOOTH)
             figures |= {"frame_bytes": len(frame), "nodes": page.page.evaluate("document.querySelectorAll('*').length")}
             page.shoot("ten-thousand")

@@ -1,10 +1,18 @@
-// The public API, asked with the key that this tab was given. The key is kept for the tab only, never in an address.
+// The public API, asked with the key that this tab was given. The key is kept for the tab only, never in an address, and
+// only for as long as the server takes it.
 
 const KEPT = "evenmatch.key";
+const listeners = [];
 
 export const key = {
   get: () => sessionStorage.getItem(KEPT) ?? "",
-  set: (value) => (value ? sessionStorage.setItem(KEPT, value) : sessionStorage.removeItem(KEPT)),
+  set(value, why = "") {
+    if (value) sessionStorage.setItem(KEPT, value);
+    else sessionStorage.removeItem(KEPT);
+    for (const each of listeners) each(why);
+  },
+  /** Be told when the key changes, and why it was forgotten if the server did not take it. */
+  heard: (listener) => listeners.push(listener),
 };
 
 /** A "no" of the server's, or no answer at all (status 0). */
@@ -16,21 +24,25 @@ export class Refused extends Error {
   }
 }
 
-function headers() {
-  return key.get() ? { authorization: `Bearer ${key.get()}` } : {};
-}
-
-/** An answer of the server's, opened; raises Refused. */
+/** An answer of the server's, opened; raises Refused. `how.key`: ask with this key, and leave the tab's own alone. */
 export async function opened(path, signal, how = {}) {
+  const { key: tried, headers, ...rest } = how;
+  const used = tried ?? key.get();
+  const credential = used ? { authorization: `Bearer ${used}` } : {};
   let answer;
   try {
-    answer = await fetch(path, { ...how, headers: { ...headers(), ...how.headers }, signal, cache: "no-store" });
+    answer = await fetch(path, { ...rest, headers: { ...credential, ...headers }, signal, cache: "no-store" });
   } catch (error) {
     if (error.name === "AbortError") throw error;
+    if (error instanceof TypeError && /header|ISO-8859-1|ByteString/i.test(error.message)) throw new Refused(401, "unauthenticated", "a key has plain letters and digits only");
     throw new Refused(0, "no_answer", "the server does not answer");
   }
   if (answer.ok) return answer;
   const said = await answer.json().catch(() => ({}));
+  if (answer.status === 401 && used && tried === undefined) {
+    if (key.get() === used) key.set("", said.detail ?? "it does not count");
+    if (!rest.method || rest.method === "GET") return opened(path, signal, how);  // an open server answers without one
+  }
   throw new Refused(answer.status, said.reason ?? "", said.detail ?? `the server answered ${answer.status}`);
 }
 

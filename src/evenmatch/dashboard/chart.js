@@ -23,6 +23,16 @@ export function steps(most, least = 0) {
   return found;
 }
 
+const TIMES = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400];
+
+/** The same for times in seconds, in steps that are round as times are. */
+export function timeSteps(most, count = 4) {
+  if (!(most > 0)) return [0, 1];
+  const day = TIMES[TIMES.length - 1];
+  const step = TIMES.find((each) => each * count >= most) ?? day * Math.ceil(most / (count * day));
+  return Array.from({ length: Math.ceil(most / step - 1e-9) + 1 }, (_, i) => Number((i * step).toPrecision(12)));
+}
+
 function path(points, x, y) {
   let drawn = "";
   let pen = false;
@@ -58,10 +68,10 @@ function drawLine(drawing, line, x, y) {
 }
 
 /** Lines over time: `times` in ms, `lines` = [{name, values, colour}], values null where there are none. */
-export function lineChart(title, times, lines, format, { most = null, fromZero = true } = {}) {
+export function lineChart(title, times, lines, format, { most = null, fromZero = true, time = false } = {}) {
   const all = lines.flatMap((line) => line.values.filter((value) => value !== null));
   if (!all.length) return el("figure", { class: "card chart" }, el("h2", {}, title), el("p", { class: "empty" }, "Nothing yet in this time."));
-  const marks = steps(most ?? Math.max(...all, fromZero ? 0 : -Infinity), fromZero ? 0 : Math.min(...all));
+  const marks = time ? timeSteps(Math.max(...all)) : steps(most ?? Math.max(...all, fromZero ? 0 : -Infinity), fromZero ? 0 : Math.min(...all));
   const said = (i) => lines.map((line) => {
     const value = i === null ? line.values.findLast((each) => each !== null) : line.values[i];
     return { colour: line.colour, name: `${line.name} ${value === null || value === undefined ? "–" : format(value)}` };
@@ -98,13 +108,14 @@ export function lineChart(title, times, lines, format, { most = null, fromZero =
 
 function legendOf(entries) {
   return entries.map((entry) => {
-    const mark = el("i");
+    const mark = el("i", { class: entry.shape ?? null });
     mark.style.background = `var(--${entry.colour})`;
+    if (entry.size) mark.style.width = mark.style.height = `${entry.size}px`;
     return el("span", {}, mark, entry.name);
   });
 }
 
-/** What colours mean: [{name, colour}]. */
+/** What colours mean: [{name, colour, shape?, size?}]; a shape is dot, ring or diamond, a size is in px. */
 export function legend(entries) {
   return el("p", { class: "legend" }, legendOf(entries));
 }

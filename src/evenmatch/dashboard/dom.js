@@ -35,12 +35,24 @@ export function fill(parent, ...children) {
   return parent;
 }
 
+const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
+const LONG = 40;
+
+/** A name from strangers: whichever way its letters run, it turns nothing round it; marks that nobody sees are followed by a visible one, and what is long is clipped. */
+export function stranger(text) {
+  if (text instanceof Node) return text;
+  const name = String(text);
+  const marks = name.match(UNSEEN)?.map((each) => `U+${each.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`) ?? [];
+  const clipped = name.length > LONG ? el("bdi", { class: "clipped", title: name }, name) : el("bdi", {}, name);
+  return marks.length ? el("span", {}, clipped, el("small", { class: "unseen", title: `This name has characters that nobody sees: ${marks.join(" ")}` }, [...new Set(marks)].slice(0, 3).join(" "))) : clipped;
+}
+
 /** A link within the page; every part is escaped for the address. */
 export function link(parts, text, attributes = {}) {
   const shown = text ?? parts[parts.length - 1];
   const href = "#/" + parts.map(encodeURIComponent).join("/");
   const id = /^([tmp]-)(0*)(\d+)$/.exec(shown);
-  if (!id) return el("a", { ...attributes, href }, shown);
+  if (!id) return el("a", { ...attributes, href }, stranger(shown));
   return el("a", { class: "id", title: shown, ...attributes, href }, id[1], el("span", { class: "zeros" }, id[2]), id[3]);  // a phone hides the zeros
 }
 
@@ -50,13 +62,52 @@ export function numbers(rows) {
     el("div", {}, el("dt", {}, name), el("dd", { class: kind ?? null }, value))));
 }
 
-/** A table: headings ("~" in front = a number), and rows of cells. */
+const SHORT_CELL = 12;
+const LONG_CELL = 26;
+const narrow = window.matchMedia("(max-width: 640px)");
+const FEW = 3;
+
+function rowOf(row, right, labels) {
+  const cells = row.cells ?? row;
+  const first = el("tr", { role: "row", class: row.words ? "told" : null }, cells.map((cell, i) => {
+    const made = el("td", { role: "cell", class: right[i], "data-label": labels[i] || null }, cell);
+    const hidden = [...made.querySelectorAll(".zeros")].reduce((sum, zeros) => sum + zeros.textContent.length, 0);
+    const letters = made.textContent.length - hidden;
+    if (letters > SHORT_CELL) made.classList.add(letters > LONG_CELL ? "long" : "middling");
+    return made;
+  }));
+  return row.words ? [first, el("tr", { role: "row" }, el("td", { role: "cell", colspan: cells.length }, el("p", { class: "words under" }, row.words)))] : first;
+}
+
+/** Rows become cards where the screen is narrow and a line of the table would not fit: nothing is to be scrolled sideways for. */
+function folding(inner, columns) {
+  const whole = inner.firstElementChild;
+  return () => {
+    inner.classList.remove("folded");
+    if (!narrow.matches || columns < FEW) return;
+    inner.classList.add("measured");
+    const wide = whole.scrollWidth;
+    inner.classList.remove("measured");
+    inner.classList.toggle("folded", wide > inner.clientWidth || inner.scrollWidth > inner.clientWidth + 1);
+  };
+}
+
+/** A table: headings ("~" in front = a number), and rows of cells; a row {cells, words} has a sentence below it. */
 export function table(caption, headings, rows) {
   const right = headings.map((heading) => (heading.startsWith("~") ? "n" : null));
-  const head = headings.map((heading, i) => el("th", { scope: "col", class: right[i] }, heading.replace(/^~/, "")));
-  return el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
-    el("table", {}, el("caption", { class: "hidden" }, caption), el("thead", {}, el("tr", {}, head)),
-      el("tbody", {}, rows.map((row) => el("tr", {}, row.map((cell, i) => el("td", { class: right[i] }, cell)))))));
+  const labels = headings.map((heading) => heading.replace(/^~/, ""));
+  const head = labels.map((label, i) => el("th", { scope: "col", role: "columnheader", class: right[i] }, label));
+  const inner = el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
+    el("table", { role: "table" }, el("caption", { class: "hidden" }, caption), el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, head)),
+      el("tbody", { role: "rowgroup" }, rows.map((row) => rowOf(row, right, labels)))));
+  const hint = el("div", { class: "sideways", "aria-hidden": "true", hidden: true }, "More to the right →");
+  const fold = folding(inner, headings.length);
+  let known = -1;
+  new ResizeObserver(() => {
+    if (inner.clientWidth !== known) { known = inner.clientWidth; fold(); }
+    hint.hidden = inner.scrollWidth <= inner.clientWidth + 1;
+  }).observe(inner);
+  return el("div", { class: "tabled" }, hint, inner);
 }
 
 /** A box with a heading. */

@@ -6,8 +6,8 @@ const none = "–";
 export function seconds(value) {
   if (value === null || value === undefined || Number.isNaN(value)) return none;
   if (value === 0) return "0 s";
-  if (value < 0.001) return `${(value * 1e6).toFixed(0)} µs`;
-  if (value < 1) return `${(value * 1000).toPrecision(3).replace(/\.?0+$/, "")} ms`;
+  if (value < 0.0009995) return `${Math.round(value * 1e6)} µs`;
+  if (value < 0.9995) return `${Number((value * 1000).toPrecision(3))} ms`;
   if (value < 120) return `${value.toFixed(1).replace(/\.0$/, "")} s`;
   if (value < 7200) return `${(value / 60).toFixed(1)} min`;
   if (value < 172800) return `${(value / 3600).toFixed(1)} h`;
@@ -38,6 +38,28 @@ export function points(value) {
 /** One of several: "1 ticket", "3 tickets". */
 export function many(count, one) {
   return `${number(count)} ${one}${count === 1 ? "" : "s"}`;
+}
+
+/** Two ratings as a span; what is null or beyond all ratings has no end. */
+export function span(low, high) {
+  const endless = (value) => value === null || Math.abs(value) >= 1e9;
+  if (endless(low) && endless(high)) return "anybody";
+  if (endless(low)) return `up to ${number(high)} pts`;
+  return endless(high) ? `from ${number(low)} pts` : `${number(low)} to ${number(high)} pts`;
+}
+
+const TURNING = /[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufdff\ufe70-\ufefc]|[\u{10800}-\u{10fff}]|[\u{1e800}-\u{1efff}]/u;
+
+/** Text that came from strangers, for places where there is only plain text: it turns nothing around it. */
+export function isolated(text) {
+  if (!TURNING.test(text)) return String(text);
+  let depth = 0;
+  const kept = [...String(text)].filter((each) => {
+    if ("\u2066\u2067\u2068".includes(each)) depth += 1;
+    else if (each === "\u2069") { if (depth === 0) return false; depth -= 1; }
+    return true;
+  });
+  return `\u2068${kept.join("")}${"\u2069".repeat(depth + 1)}`;
 }
 
 /** The time of day of a moment. */

@@ -3,14 +3,20 @@
 import { Refused } from "./api.js";
 import { el, fill } from "./dom.js";
 
-/** A view whose content `read(signal)` gives; read again every `againMs` while `read` says {again: true}. */
+const IDLE_MS = 10_000;
+
+/**
+ * A view whose content `read(signal)` gives. While `read` says {again: true} it is read again when the page's stream tells
+ * of new events, after `againMs` at the soonest; now and then also without, for waits and windows grow by themselves.
+ */
 export function loaded(title, read, againMs = 3000) {
   const node = el("div", { class: "cards one" }, el("h1", {}, title), el("p", { class: "empty" }, "Reading …"));
   const closing = new AbortController();
-  let timer = 0;
+  let reading = false, again = true, since = 0, heard = null, seen = null;
 
   const turn = async () => {
-    let again = true;
+    reading = true;
+    seen = heard;
     try {
       const found = await read(closing.signal);
       fill(node, found.content);
@@ -19,12 +25,25 @@ export function loaded(title, read, againMs = 3000) {
       if (error.name === "AbortError") return;
       const known = error instanceof Refused;
       again = known && error.status === 0;
-      if (!again) fill(node, el("h1", {}, title), el("p", { class: "empty" }, known ? error.message : "This could not be drawn."), el("a", { href: "#/" }, "To the overview"));
+      if (again) seen = null;  // with the next frame there is a connection
+      else fill(node, el("h1", {}, title), el("p", { class: "empty" }, known ? `${error.message}.` : "This could not be drawn."), el("a", { href: "#/" }, "To the overview"));
       if (!known) throw error;
     } finally {
-      if (again && !closing.signal.aborted) timer = setTimeout(turn, againMs);
+      since = performance.now();
+      reading = false;
     }
   };
   turn();
-  return { title, node, again() { clearTimeout(timer); turn(); }, close() { closing.abort(); clearTimeout(timer); } };
+  return {
+    title,
+    node,
+    frame(frame) {
+      heard = frame.server.sequence;
+      const pause = performance.now() - since;
+      if (!reading && again && !closing.signal.aborted && pause >= (heard === seen ? IDLE_MS : againMs)) turn();
+    },
+    again: turn,
+    returned() { if (!reading && again && !closing.signal.aborted) turn(); },
+    close() { closing.abort(); },
+  };
 }

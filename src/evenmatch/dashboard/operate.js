@@ -1,118 +1,142 @@
 // For operators: a queue's mode and rules, tickets, matches and cool-downs. Everything is confirmed first, and the server
 // notes it in the audit. What may be done is the server's to say: without an operator's key it refuses.
 
-import { ask, key, path, send } from "./api.js";
-import { box, el, fill, link, table } from "./dom.js";
-import { many, moment, number } from "./format.js";
+import { ask, key, path, Refused, send } from "./api.js";
+import { confirmed } from "./asking.js";
+import { box, el, fill, link, numbers, stranger, table } from "./dom.js";
+import { isolated, many, moment, number, seconds } from "./format.js";
+import { keyForm } from "./keys.js";
+import { rulesBox, versionsBox } from "./rules.js";
+import { hush, say } from "./toast.js";
+import { caused } from "./words.js";
 
 const PAGE = 1000;
 const SHOWN = 20;
-const MODES = [["open", "Open"], ["paused", "Pause"], ["draining", "Drain"]];
+const MODES = [
+  ["open", "Open", "Everybody may join, and waves run."],
+  ["paused", "Pause", "No waves run until it is opened again; those who wait, wait on, and others may join."],
+  ["draining", "Drain", "Nobody may join any more; those who wait are still matched."]];
 
-function keyBox(queue, again) {
-  const field = el("input", { id: "operator-key", type: "password", autocomplete: "off", required: true });
-  return box("An operator's key is needed", el("p", {}, "Make one: evenmatch keys add NAME --role operator. It is kept in this tab only."),
-    el("form", { class: "choices", onsubmit: (event) => { event.preventDefault(); key.set(field.value.trim()); again(); } },
-      el("label", { for: "operator-key" }, "API key"), field, el("button", { type: "submit" }, "Use it in this tab")));
-}
-
-/** A value of a rule as it is written. */
-function written(value) {
-  return value === null || value === undefined ? "–" : typeof value === "object" ? JSON.stringify(value) : String(value);
-}
-
-function diff(change) {
-  if (!change.changes.length) return el("p", { class: "empty" }, "These are the rules in force: nothing would change.");
-  return [
-    table("What changes", ["rule", "before", "after"], change.changes.map((one) => [one.key, written(one.before), written(one.after)])),
-    el("p", {}, change.cancelled ? `${many(change.cancelled, "waiting ticket")} could not have joined under these rules, and would be cancelled.`
-      : "Nobody who waits would be cancelled by it.")];
+function keyBox(draw) {
+  return box("An operator's key is needed", el("p", {}, "Make one: ", el("code", {}, "evenmatch keys add NAME --role operator"), ". It is kept in this tab only, and can be forgotten at the top of the page."),
+    keyForm("operator-key", "/v1/audit?limit=1", draw));
 }
 
 /** The newest entries of the audit, which is told oldest first. */
 async function newest(signal) {
   let entries = [];
   for (let after = 0; ;) {
-    const page = await ask(`/v1/audit?limit=${PAGE}&after=${after}`, signal);
+    const page = await ask(`/v1/audit?limit=${PAGE}&after=${encodeURIComponent(after)}`, signal);
     entries = [...entries, ...page.entries].slice(-SHOWN);
     if (page.entries.length < PAGE) return entries.reverse();
-    after = page.entries[page.entries.length - 1].sequence;
+    after = page.after;
   }
+}
+
+function names(players) {
+  return players.map((one, i) => [i ? ", " : "", stranger(one)]);
+}
+
+/** A question about a ticket, a match or a player: what it is, whom it concerns, what is done then and what is said; raises Refused where there is nothing to do. */
+async function ofTicket(id) {
+  const { ticket } = await ask(path("tickets", id));
+  if (!["waiting", "proposed"].includes(ticket.status)) throw new Refused(409, "", `${id} is ${ticket.status} already`);
+  return { question: `Cancel ${id}?`, done: `${id} is cancelled.`, work: (why) => send("POST", path("tickets", id, "cancel"), { why }),
+    about: numbers([["players", names(ticket.players.map((one) => one.id))], ["queue", ticket.queue], ["status", ticket.status], ["waited", seconds(ticket.waited_ms / 1000)]]) };
+}
+
+async function ofMatch(id) {
+  const { match } = await ask(path("matches", id));
+  if (["over", "cancelled"].includes(match.standing)) throw new Refused(409, "", `${id} is ${match.standing} already`);
+  return { question: `Cancel ${id}?`, done: `${id} is cancelled.`, work: (why) => send("POST", path("matches", id, "cancel"), { why }),
+    about: numbers([...match.teams.map((team, i) => [team.name ?? `team ${i + 1}`, names(team.players)]), ["queue", match.queue], ["standing", match.standing]]) };
+}
+
+async function ofPlayer(id) {
+  const { player } = await ask(path("players", id));
+  if (!player.cooldowns.length) throw new Refused(409, "", `${isolated(id)} has no cool-down, and no offence that still counts`);
+  const now = Date.now();
+  const queues = player.cooldowns.map((one) => one.queue);
+  const lift = (queue, why) => send("DELETE", `${path("players", id, "cooldowns")}?queue=${encodeURIComponent(queue)}${why ? `&why=${encodeURIComponent(why)}` : ""}`);
+  return { question: `Lift the cool-down of ${isolated(id)} in ${queues.join(", ")}?`, done: `The cool-down of ${isolated(id)} in ${queues.join(", ")} is lifted.`,
+    work: async (why) => { for (const queue of queues) await lift(queue, why); },
+    about: table("Cool-downs", ["queue", "until", "for", "~offences"], player.cooldowns.map((one) =>
+      [one.queue, one.until_ms > now ? moment(one.until_ms) : "over, but its offences count", caused(one.cause), number(one.offences)])) };
 }
 
 /** The view. */
 export function operate(queue) {
   const node = el("div", { class: "cards one" });
-  const said = el("p", { role: "status", "aria-live": "polite", class: "words" });
   const closing = new AbortController();
+  let rules = null;
 
-  /** Ask first, then do it, then say how it went. */
-  const act = async (question, work) => {
-    if (!window.confirm(question)) return;
+  /** Ask first, then do it, then say how it went; `prepare` gives {question, about, work, done}. True = it was done. */
+  const act = async (prepare, options) => {
+    hush();
+    let done;
     try {
-      await work();
-      await draw();
-      said.textContent = `Done: ${question.replace(/\?$/, "")}.`;  // last, so that nothing is drawn over what is typed next
+      const found = await prepare();
+      const yes = await confirmed(found.question, found.about, options);
+      if (!yes) return false;
+      done = found.done;
+      await found.work(yes.why);
     } catch (error) {
-      said.textContent = `Not done: ${error.message}`;
+      say(`Not done: ${error.message}.`, true);
+      return false;
     }
+    await draw();
+    say(done);
+    return true;
   };
 
-  const rulesBox = (versions) => {
-    const current = versions.versions.find((one) => one.version === versions.version) ?? versions.versions[versions.versions.length - 1];
-    const field = el("textarea", { id: "rules", rows: 14, spellcheck: "false" });
-    field.value = JSON.stringify(current?.rules ?? {}, null, 2);
-    const shown = el("div", { "aria-live": "polite" });
-    const apply = el("button", { type: "button", disabled: true, onclick: () => act(`Give ${queue} these rules?`, () => put(false)) }, "Apply");
-    const put = (dry) => send("PUT", `${path("queues", queue, "spec")}?dry_run=${dry}`, JSON.parse(field.value), { "if-match": `"${versions.version}"` });
-    field.addEventListener("input", () => { apply.disabled = true; shown.replaceChildren(); });
-    const check = el("button", { type: "button", onclick: async () => {
-      try {
-        const { change } = await put(true);
-        fill(shown, diff(change));
-        apply.disabled = !change.changes.length;
-      } catch (error) {
-        fill(shown, el("p", { class: "refused", role: "alert" }, error instanceof SyntaxError ? `This is no JSON: ${error.message}` : error.message));
-      }
-    } }, "Check");
-    return box(`Rules, version ${versions.version}`, el("label", { for: "rules" }, "As in queues.toml, as JSON; what is left out gets its default"), field,
-      el("div", { class: "choices" }, check, apply), shown);
+  const oneBox = (title, id, label, prepare, options) => {
+    const field = el("input", { id, autocomplete: "off" });
+    const asked = (event) => {
+      event.preventDefault();
+      const value = field.value.trim();
+      if (value) { act(() => prepare(value), options); return; }
+      say(`${label}: nothing is typed there. Type which one first.`, true);
+      field.focus();
+    };
+    return el("form", { class: "choices", onsubmit: asked }, el("label", { for: id }, label), field, el("button", { type: "submit" }, title));
   };
 
-  const versionsBox = (versions) => box("Versions", table("Versions", ["~version", "when", "by", "what changed", ""], [...versions.versions].reverse().map((one) => [
-    number(one.version), moment(one.at_ms), one.source, one.changes.map((each) => `${each.key}: ${written(each.before)} → ${written(each.after)}`).join("; ") || "–",
-    one.version === versions.version ? "in force" : el("button", { type: "button", onclick: () =>
-      act(`Roll ${queue} back to version ${one.version}?`, () => send("POST", path("queues", queue, "rollback"), { version: one.version })) }, "Roll back")])));
-
-  const oneBox = (title, id, label, question, work) => {
-    const field = el("input", { id, required: true, autocomplete: "off" });
-    return el("form", { class: "choices", onsubmit: (event) => { event.preventDefault(); act(question(field.value.trim()), () => work(field.value.trim())); } },
-      el("label", { for: id }, label), field, el("button", { type: "submit" }, title));
-  };
+  const modeBox = (found) => box("Mode", el("p", {}, "A paused queue runs no waves; nobody may join one that drains."),
+    el("div", { class: "choices", role: "group", "aria-label": "Mode" }, MODES.map(([mode, word, means]) =>
+      el("button", { type: "button", "aria-pressed": String(found.mode === mode), onclick: () => act(() => ({
+        question: `${word} ${queue}?`, done: `${queue} is ${mode} now.`, work: (why) => send("PUT", path("queues", queue, "mode"), { mode, why }),
+        about: [el("p", {}, means), el("p", {}, `It is ${found.mode} now, and ${many(found.waiting, "ticket")} of ${many(found.players_waiting, "player")} ${found.waiting === 1 ? "waits" : "wait"}.`)] }),
+      { verb: word }) }, word))));
 
   const draw = async () => {
-    if (!key.get()) { fill(node, el("h1", {}, `Operate ${queue}`), keyBox(queue, draw)); return; }
+    if (!key.get()) { fill(node, el("h1", {}, `Operate ${queue}`), keyBox(draw)); return; }
     try {
       const [{ queue: found }, versions, audit] = await Promise.all([ask(path("queues", queue), closing.signal),
         ask(path("queues", queue, "versions"), closing.signal), newest(closing.signal)]);
+      const kept = el("div", { class: "stack" }, versionsBox(queue, versions, act));
+      rules = rulesBox(queue, versions, act, draw, (fresh) => fill(kept, versionsBox(queue, fresh, act)));
       fill(node,
         el("div", { class: "head" }, el("h1", {}, `Operate ${queue}`), el("span", { class: found.mode === "open" ? "tag good" : "tag warn" }, found.mode), link(["queue", queue], "To the queue")),
-        said,
-        box("Mode", el("p", {}, "A paused queue runs no waves; nobody may join one that drains."), el("div", { class: "choices", role: "group", "aria-label": "Mode" }, MODES.map(([mode, word]) =>
-          el("button", { type: "button", "aria-pressed": String(found.mode === mode), onclick: () => act(`${word} ${queue}?`, () => send("PUT", path("queues", queue, "mode"), { mode })) }, word)))),
-        el("div", { class: "pair" }, rulesBox(versions), versionsBox(versions)),
-        box("Tickets, matches, players",
-          oneBox("Cancel the ticket", "cancel-ticket", "Ticket", (id) => `Cancel ${id}?`, (id) => send("POST", path("tickets", id, "cancel"), { why: "from the dashboard" })),
-          oneBox("Cancel the match", "cancel-match", "Match", (id) => `Cancel ${id}?`, (id) => send("POST", path("matches", id, "cancel"), { why: "from the dashboard" })),
-          oneBox("Lift the cool-down", "lift", "Player", (id) => `Lift the cool-downs of ${id}?`, (id) => send("DELETE", path("players", id, "cooldowns")))),
-        box("The audit, newest first", audit.length ? table("Audit", ["when", "who", "did", "to", "detail"], audit.map((one) =>
-          [moment(one.at_ms), one.who, one.action, one.subject, one.detail ?? ""])) : el("p", { class: "empty" }, "No operator has done anything yet.")));
+        modeBox(found),
+        el("div", { class: "pair" }, rules.node, kept),
+        box("Tickets, matches and players, of any queue",
+          oneBox("Cancel the ticket", "cancel-ticket", "Ticket", ofTicket, { verb: "Cancel the ticket", no: "Keep it" }),
+          oneBox("Cancel the match", "cancel-match", "Match", ofMatch, { verb: "Cancel the match", no: "Keep it" }),
+          oneBox("Lift the cool-down", "lift", "Player", ofPlayer, { verb: "Lift it" })),
+        box("The audit of all queues, newest first", audit.length ? table("Audit", ["when", "who", "did", "to", "detail"], audit.map((one) =>
+          [moment(one.at_ms), one.who, one.action.replaceAll("_", " "), one.subject, one.detail ?? ""])) : el("p", { class: "empty" }, "No operator has done anything yet.")));
     } catch (error) {
       if (error.name === "AbortError") return;
       const refused = error.status === 401 || error.status === 403;
-      fill(node, el("h1", {}, `Operate ${queue}`), el("p", { class: "words" }, error.message), refused ? keyBox(queue, draw) : null);
+      fill(node, el("h1", {}, `Operate ${queue}`), el("p", { class: "refused" }, error.message), refused ? keyBox(draw) : null);
     }
   };
   draw();
-  return { title: `Operate ${queue}`, node, close: () => closing.abort() };
+  return {
+    title: `Operate ${queue}`,
+    node,
+    close: () => closing.abort(),
+    unsaved: () => node.contains(rules?.node) && rules.edited(),
+    away(is) { node.inert = is; node.classList.toggle("away", is); },
+  };
 }

@@ -1,10 +1,11 @@
 // One player: live tickets, ratings, and how the rating went.
 
-import { ask, askIfThere, path } from "./api.js";
+import { Refused, ask, askIfThere, path } from "./api.js";
 import { lineChart } from "./chart.js";
-import { box, el, link, numbers, table } from "./dom.js";
-import { moment, number, points } from "./format.js";
+import { box, el, link, numbers, stranger, table } from "./dom.js";
+import { many, moment, number, points, seconds } from "./format.js";
 import { loaded } from "./loading.js";
+import { caused } from "./words.js";
 
 function signed(value) {
   return `${value >= 0 ? "+" : "−"}${number(Math.abs(value))}`;
@@ -13,35 +14,59 @@ function signed(value) {
 /** The rating over results, its sureness as a band of two lines. */
 function picture(ladder, changes) {
   const old = [...changes].reverse();
-  const times = old.map((change) => change.at_ms);
-  return lineChart(`Rating on ${ladder}`, times, [
-    { name: "rating", values: old.map((change) => change.after), colour: "series-1" },
-    { name: "almost surely at least", values: old.map((change) => change.after - 2 * change.deviation), colour: "series-5" },
+  const times = [old[0].at_ms, ...old.map((change) => change.at_ms)];
+  return lineChart(`Rating on ${ladder}, in points, result by result`, times, [
+    { name: "rating", values: [old[0].before, ...old.map((change) => change.after)], colour: "series-1" },
+    ...(old.some((change) => change.deviation > 0) ? [{ name: "almost surely at least", values: [null, ...old.map((change) => change.after - 2 * change.deviation)], colour: "series-5" }] : []),
   ], points, { fromZero: false });
+}
+
+/** Cool-downs in force, and what still counts of those that are over. */
+function cooldowns(list) {
+  const now = Date.now();
+  const held = list.filter((one) => one.until_ms > now);
+  const over = list.filter((one) => one.until_ms <= now);
+  if (!list.length) return null;
+  return box("Cool-downs", held.length ? table("Cool-downs in force", ["queue", "until", "for", "~offences"], held.map((one) =>
+    [one.queue, moment(one.until_ms), caused(one.cause), number(one.offences)])) : el("p", { class: "empty" }, "None is in force: the player may join everywhere."),
+  over.map((one) => el("p", { class: "empty" }, `Over since ${moment(one.until_ms)} in ${one.queue}; ${many(one.offences, "offence")} still ${one.offences === 1 ? "counts" : "count"} if there is another.`)));
+}
+
+/** The last tickets, live and finished, with their matches. */
+function tickets(recent) {
+  const far = recent.since_ms ? `Looked for among all tickets that came since ${moment(recent.since_ms)}.` : null;
+  if (!recent.tickets.length) return box("Last tickets", el("p", { class: "empty" }, far ? `None is found. ${far}` : "There is none that the server still keeps."));
+  return box("Last tickets", table("Last tickets", ["ticket", "queue", "joined", "what became of it", "~waited", "match"], recent.tickets.map((one) => [
+    link(["ticket", one.id], one.id), link(["queue", one.queue], one.queue), moment(one.joined_ms), [one.status, one.cause ? `: ${caused(one.cause)}` : ""],
+    seconds(one.waited_ms / 1000), one.match ? link(["match", one.match], one.match) : "–"])), far ? el("p", { class: "foot" }, far) : null);
+}
+
+/** A name that no path can hold is nobody's: the server then speaks of the path. */
+function nobody(error) {
+  throw error instanceof Refused && error.reason === "not_found" ? new Refused(404, "unknown_player", "There is no such player") : error;
 }
 
 /** The view. */
 export function player(id) {
   return loaded(id, async (signal) => {
-    const { player: found } = await ask(path("players", id), signal);
-    const [ratings, past] = await Promise.all([
-      askIfThere(path("players", id, "ratings"), signal), askIfThere(`${path("players", id, "history")}?limit=200`, signal)]);
+    const { player: found } = await ask(path("players", id), signal).catch(nobody);
+    const [ratings, past, { recent }] = await Promise.all([
+      askIfThere(path("players", id, "ratings"), signal), askIfThere(`${path("players", id, "history")}?limit=200`, signal), ask(path("players", id, "tickets"), signal)]);
     const changes = past?.history ?? [];
     const list = ratings?.ratings ?? [];
     const ladders = [...new Set(changes.map((change) => change.ladder))];
     return { again: true, content: [
-      el("div", { class: "head" }, el("h1", {}, id)),
+      el("div", { class: "head" }, el("h1", {}, stranger(id))),
       el("div", { class: "pair" },
         el("div", { class: "stack" },
-          box("In queues now", found.tickets.length ? el("ul", {}, found.tickets.map((one) => el("li", {}, link(["ticket", one])))) : el("p", { class: "empty" }, "The player waits nowhere.")),
-          found.cooldowns.length ? box("Cool-downs", table("Cool-downs", ["queue", "until", "for", "~offences"], found.cooldowns.map((one) =>
-            [one.queue, moment(one.until_ms), one.cause, number(one.offences)]))) : null,
+          found.tickets.length ? null : el("p", { class: "empty" }, "The player waits nowhere now."), tickets(recent),
+          cooldowns(found.cooldowns),
           box("Ratings", list.length ? list.map((one) => [el("h3", {}, one.ladder), numbers([["rating", points(one.rating)],
-            ["deviation", points(one.deviation)], ["almost surely at least", points(one.sure)], ["games", number(one.games)]])])
+            ...(one.deviation > 0 ? [["deviation", points(one.deviation)], ["almost surely at least", points(one.sure)]] : []), ["games", number(one.games)]])])
             : el("p", { class: "empty" }, "No result of the player was rated yet."))),
         ladders.length ? el("div", { class: "stack" }, ladders.map((ladder) => picture(ladder, changes.filter((change) => change.ladder === ladder)))) : null),
       changes.length ? box("What each result did", table("Results", ["when", "match", ...(ladders.length > 1 ? ["ladder"] : []), "~before, pts", "~after, pts", "~change, pts"], changes.slice(0, 50).map((change) =>
-        [moment(change.at_ms), link(["match", change.match], change.match), ...(ladders.length > 1 ? [change.ladder] : []), number(change.before), number(change.after), signed(change.after - change.before)]))) : null,
+        [moment(change.at_ms), link(["match", change.match], change.match), ...(ladders.length > 1 ? [change.ladder] : []), number(change.before), number(change.after), signed(Math.round(change.after) - Math.round(change.before))]))) : null,
     ] };
   }, 5000);
 }

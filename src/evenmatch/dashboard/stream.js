@@ -3,6 +3,8 @@
 import { opened, Refused } from "./api.js";
 
 const AGAIN_MS = 1000;
+const AGAIN_MOST_MS = 5000;
+const REFUSED_MS = 30_000;
 const SILENT_MS = 8000;
 
 /** Watches the server for as long as the page is open. */
@@ -29,15 +31,19 @@ export class Stream {
   }
 
   async keepUp(signal) {
+    let wait = AGAIN_MS;
     while (!signal.aborted) {
       try {
         await this.read(signal);
+        wait = AGAIN_MS;
         if (!signal.aborted) this.onState("lost", new Refused(0, "ended", "the server closed the line"));
       } catch (error) {
         if (signal.aborted) return;
         this.onState("lost", error);
+        if (error.status === 401 || error.status === 403) wait = REFUSED_MS;  // a key opens it anew at once
       }
-      await new Promise((done) => setTimeout(done, AGAIN_MS));
+      await new Promise((done) => setTimeout(done, wait));
+      wait = Math.min(wait * 2, AGAIN_MOST_MS);
     }
   }
 

@@ -5,6 +5,7 @@ import { number } from "./format.js";
 import { measured, named, staged } from "./words.js";
 
 const ID = /^[tmp]-\d{6,}$/;
+const TRIED = "tried";
 const KINDS = { t: "ticket", m: "match", p: "match" };
 const scalar = (value) => value === null || value === undefined || typeof value !== "object";
 const table_ = (value) => Array.isArray(value) && value.length > 0 && value.every((one) => !scalar(one) && !Array.isArray(one));
@@ -31,53 +32,86 @@ export function shown(value, field = "") {
   return list;
 }
 
-/** What a matcher says of one match, in a line: what is null or nothing is left out. */
-export function said(details) {
-  const flat = Object.entries(details).flatMap(([name, value]) => (name === "terms" && !scalar(value) ? Object.entries(value).filter(([, size]) => size) : [[name, value]]));
-  const told = flat.filter(([, value]) => value !== null && value !== undefined);
-  if (!told.length) return "–";
-  return told.map(([name, value], i) => [i ? "; " : "", name === "sides" ? "" : `${named(name)} `, shown(value, name)]);
+/** The terms of a cost, the largest first, in words. */
+function termsIn(terms) {
+  const counted = Object.entries(terms).filter(([, size]) => size).sort(([, one], [, other]) => other - one);
+  return counted.length ? `by size, what is not ideal: ${counted.map(([name, size]) => `${named(name)} (${plain(size, name)})`).join(", ")}` : "nothing is amiss";
+}
+
+/** Where a match is played, in words. */
+function placeIn(venue) {
+  const parts = [venue.map ? `on ${venue.map}` : null, venue.region ? `in ${venue.region}` : null, venue.server ? `at ${venue.server}` : null, venue.channel ? `on channel ${venue.channel}` : null].filter(Boolean);
+  return parts.length ? `played ${parts.join(", ")}` : null;
+}
+
+/** What a matcher says of one match, in a line: `words` are its own where it has some; what is null is left out. */
+export function said(details, words = null) {
+  const { terms, venue, map, server, channel, ...rest } = details;
+  const told = Object.entries(rest).filter(([, value]) => value !== null && value !== undefined)
+    .map(([name, value]) => [name === "sides" ? "" : `${named(name)} `, shown(value, name)]);
+  if (words) told.unshift(words.replace(/\.$/, ""));
+  else if (terms && !scalar(terms)) told.unshift(termsIn(terms));
+  const place = placeIn(venue ?? { map, server, channel });
+  if (place) told.push(place);
+  return told.length ? told.map((one, i) => [i ? "; " : "", one]) : "–";
 }
 
 /** Rows with the same fields as a table; a field that is itself a few numbers becomes columns. */
 function rowsTable(caption, rows, first = null) {
-  const fields = Object.keys(rows[0]).filter((field) => rows.some((row) => row[field] !== null));
+  const fields = Object.keys(rows[0]).filter((field) => field !== "words" && rows.some((row) => row[field] !== null));
   const spread = (field) => field === "terms" || (field === "sides" && rows.every((row) => !scalar(row[field])));
-  const columns = fields.flatMap((field) => (spread(field) ? Object.keys(rows[0][field] ?? {}).map((inner) => [inner, (row) => row[field]?.[inner]]) : [[field, (row) => row[field]]]));
+  const columns = fields.flatMap((field) => (spread(field) ? Object.keys(rows[0][field] ?? {}).filter((inner) => rows.some((row) => row[field]?.[inner])).map((inner) => [inner, (row) => row[field]?.[inner]]) : [[field, (row) => row[field]]]));
   const numeric = ([, of]) => rows.every((row) => typeof of(row) === "number");
   return table(caption, [...(first === null ? [] : ["~no."]), ...columns.map((column) => (numeric(column) ? "~" : "") + named(column[0]))],
-    rows.map((row, i) => [...(first === null ? [] : [number(first + i)]), ...columns.map(([name, of]) => shown(of(row), name))]));
+    rows.map((row, i) => ({ words: row.words, cells: [...(first === null ? [] : [number(first + i)]), ...columns.map(([name, of]) => shown(of(row), name))] })));
+}
+
+/** A sentence without the heading that it stands below. */
+function unheaded(words, heading) {
+  const rest = heading && words.toLowerCase().startsWith(`${heading}: `) ? words.slice(heading.length + 2) : words;
+  return rest.charAt(0).toUpperCase() + rest.slice(1);
 }
 
 /** One step by itself: its sentence, its numbers, its lists. */
 export function stepBlock(step) {
   const { stage, name, step: kind, words, group, ...rest } = step;
-  if (rest.cost_bound !== undefined) delete rest.bound;
   const heading = stage ? `${stage}. ${name.replaceAll("_", " ")}` : kind ?? "";
   const entries = Object.entries(rest).filter(([, value]) => value !== null && !(Array.isArray(value) && !value.length));
   const short = entries.filter(([, value]) => !table_(value));
   const lists = entries.filter(([, value]) => table_(value));
   return el("div", { class: "step" }, el("h3", {}, heading, group === undefined ? null : ` of group ${group}`),
-    words || staged(name) ? el("p", { class: "words" }, words ?? staged(name)) : null,
+    words || staged(name) ? el("p", { class: "words" }, words ? unheaded(words, heading) : staged(name)) : null,
     short.length ? numbers(short.map(([field, value]) => [named(field), shown(value, field)])) : null,
-    lists.map(([field, value]) => [lists.length > 1 ? el("h4", {}, named(field)) : null, rowsTable(named(field), value)]));
+    lists.map(([field, value]) => (field === TRIED ? el("details", {}, el("summary", {}, "What each of them came to"), rowsTable(named(field), value))
+      : [lists.length > 1 ? el("h4", {}, named(field)) : null, rowsTable(named(field), value)])));
+}
+
+/** Which steps changed nothing: no move, no match more. By what the steps say of themselves, never by how many there are. */
+export function idle(steps) {
+  return steps.map((step) => typeof step.step === "string" && (step.moves === 0 || (step.step === "pack" && step.matches === 0)));
 }
 
 /** Steps one after the other; those of one kind stand in one table. */
 export function traceTables(steps) {
   const runs = [];
+  const nothing = idle(steps);
   steps.forEach((step, i) => {
-    const fields = Object.keys(step).join(" ");
+    const fields = `${nothing[i] ? "idle" : Object.keys(step).join(" ")}`;
     const search = step.work !== undefined && step.words === undefined;
     const last = runs[runs.length - 1];
-    if (last && last.fields === fields && last.search === search) last.steps.push(step);
-    else runs.push({ fields, search, first: i + 1, steps: [step] });
+    if (last && last.fields === fields && (nothing[i] || last.search === search)) last.steps.push(step);
+    else runs.push({ fields, search, idle: nothing[i], first: i + 1, steps: [step] });
   });
   const parts = [];
   for (const run of runs) {
+    if (run.idle) {
+      const said = run.steps.map((step) => el("li", {}, step.words ?? step.step));
+      parts.push({ search: false, nodes: [el("details", { class: "idle" }, el("summary", {}, `${number(run.steps.length)} ${run.steps.length === 1 ? "step" : "steps"} that changed nothing`), el("ul", {}, said))] });
+      continue;
+    }
     const told = run.steps.length === 1 && (run.steps[0].words || run.steps[0].stage) && run.steps[0].match === undefined;
     const solved = run.steps[0].step === "solve" && run.steps[0].words;
-    const drawn = solved ? stepBlock({ step: "solve", words: run.steps[0].words, group: run.steps[0].group }) : told ? stepBlock(run.steps[0]) : rowsTable(`Steps from ${run.first} on`, run.steps.map(({ step, match, ...rest }) => (step && step !== "match" ? { step, ...rest } : rest)), run.first);
+    const drawn = solved ? run.steps.map((one) => stepBlock({ step: "solve", words: one.words, group: one.group })) : told ? stepBlock(run.steps[0]) : rowsTable(`Steps from ${run.first} on`, run.steps.map(({ step, match, ...rest }) => (step && step !== "match" ? { step, ...rest } : rest)), run.first);
     const before = parts[parts.length - 1];
     if (run.search && before?.search) { before.nodes.push(drawn); before.count += run.steps.length; }
     else parts.push({ search: run.search, nodes: [drawn], count: run.steps.length });

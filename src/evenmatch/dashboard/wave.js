@@ -1,18 +1,18 @@
 // Past waves: a list, and one of them as its matcher saw it: snapshot, trace, proposals, and why others were left.
 
-import { ask, path } from "./api.js";
-import { legend } from "./chart.js";
+import { ask, path, Refused } from "./api.js";
 import { box, el, link, numbers, table } from "./dom.js";
 import { clock, moment, number, percent, points, seconds } from "./format.js";
 import { loaded } from "./loading.js";
-import { bandColour, Crowd } from "./picture.js";
-import { said, shown, stepBlock, traceBox } from "./trace.js";
-import { named } from "./words.js";
+import { Crowd } from "./picture.js";
+import { pictureLegend, pictureWords } from "./picture_legend.js";
+import { said, stepBlock, traceBox } from "./trace.js";
+import { unitOf } from "./words.js";
 
 const PAGE = 50;
 
 function rows(queue, list) {
-  return table("Waves", ["~wave", "when", "~took", "~tickets waiting", "~proposals", "~tickets seated", "~dropped", "~even"], list.map((one) => [
+  return table("Waves", ["~wave", "when", "~snapshot to record", "~tickets waiting", "~proposals", "~tickets seated", "~no longer held", "~even"], list.map((one) => [
     link(["queue", queue, "wave", String(one.number)], number(one.number)), moment(one.started_ms), seconds((one.finished_ms - one.started_ms) / 1000),
     number(one.waiting), number(one.proposals), number(one.seated), number(one.dropped), percent(one.quality)]));
 }
@@ -27,20 +27,22 @@ export function waves(queue) {
     const newest = before === null ? null : el("button", { type: "button", onclick: () => { before = null; view.again(); } }, "Newest");
     return { again: before === null, content: [
       el("div", { class: "head" }, el("h1", {}, `Waves of ${queue}`), link(["queue", queue], "To the queue")),
-      list.length ? box("Waves that matched somebody", rows(queue, list)) : el("p", { class: "empty" }, "No wave is recorded yet. A wave is, as soon as it matches somebody."),
+      list.length ? box("Recorded waves", el("p", { class: "empty" }, "A wave is recorded if it matched somebody, and in a queue whose matcher counts misses (ladder) always. Of the others the last few can be opened from the queue's view, by their number."), rows(queue, list))
+        : el("p", { class: "empty" }, "No wave is recorded yet. A wave is, as soon as it matches somebody."),
       el("div", { class: "choices" }, newest, more),
     ] };
   });
   return view;
 }
 
-function proposals(list, total) {
+function proposals(list, total, trace) {
+  const words = new Map(trace.filter((step) => step.step === "match" && step.words).map((step) => [step.match, step.words]));
   if (!list.length) return el("p", { class: "empty" }, "It proposed nothing.");
   const cut = list.length < total ? el("p", { class: "empty" }, `The first ${number(list.length)} of ${number(total)}.`) : null;
-  return [cut, table("Proposals", ["proposal", "teams", "~cost", "~even", "what the matcher says"], list.map((one) => [
+  return [cut, table("Proposals", ["proposal", "teams", "~cost", "~even"], list.map((one, at) => ({ words: said(one.details, words.get(at)), cells: [
     link(["match", one.id.replace(/^p-/, "m-")], one.id),
     one.teams.map((team, i) => [i ? " against " : "", team.map((ticket, n) => [n ? ", " : "", link(["ticket", ticket], ticket)])]),
-    number(one.cost, 2), percent(one.quality), said(one.details)]))];
+    number(one.cost, 2), percent(one.quality)] })))];
 }
 
 function left(wave) {
@@ -53,19 +55,50 @@ function left(wave) {
 }
 
 function proof(wave) {
+  if (!wave.recorded) return el("span", { class: "tag warn" }, "matched nobody: not recorded, kept in memory");
   if (wave.proven === null) return el("span", { class: "tag warn" }, "snapshot not kept");
   if (!wave.proven) return el("span", { class: "tag bad" }, "snapshot differs from the record");
   return el("span", { class: "tag good" }, wave.same_plan ? "proven: same snapshot, same plan" : "proven: same snapshot");
 }
 
 /** What the matcher says of the plan as a whole: its sentence, and its total, bound and gap. */
-function plan(details, trace) {
+function plan({ details, trace, cost }) {
   if (trace.some((step) => step.stage)) return null;  // the stages tell it
-  const told = (details.groups ?? [details]).filter((one) => Object.values(one).some((value) => value !== null));
+  const told = (details.groups ?? [details]).filter((one) => Object.values(one).some((value) => value !== null))
+    .map((one) => (one.cost === undefined && !details.groups && cost !== null ? { total: cost, ...one } : one));
   if (!told.length) return null;
   const drawn = box("The plan as a whole", told.map((one) => stepBlock({ ...one, step: one.group === undefined ? "" : "plan" })));
   drawn.classList.add("plan");
   return drawn;
+}
+
+/** A parameter's value as one would write it in the rules, lists within lists in brackets. */
+export function raw(value) {
+  if (value === null || value === "inf") return "no limit";
+  if (Array.isArray(value)) return value.map((one) => (Array.isArray(one) ? `(${raw(one)})` : raw(one))).join(", ");
+  return typeof value === "number" ? value.toLocaleString("en", { maximumFractionDigits: 6 }) : typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/** A parameter's value with its unit. */
+function parameter(name, value) {
+  const unit = unitOf(name);
+  const empty = value === null || (Array.isArray(value) && !value.length) || (typeof value === "object" && !Object.keys(value).length);
+  return [empty ? "none" : typeof value === "boolean" ? (value ? "yes" : "no") : raw(value), unit && !empty && typeof value !== "string" ? ` ${unit}` : ""];
+}
+
+/** Only what is not there is told here; all else is told as everywhere. */
+function missing(error) {
+  if (error instanceof Refused && error.status === 404 && error.reason === "unknown_wave") return error;
+  throw error;
+}
+
+/** A wave that cannot be shown, and the nearest that can. */
+function nowhere(queue, why, before, after) {
+  const near = [...before, ...after].map((one) => el("li", {}, link(["queue", queue, "wave", String(one.number)], `Wave ${number(one.number)}`), ` of ${moment(one.started_ms)}`));
+  return { content: [
+    el("h1", {}, `No such wave of ${queue}`), el("p", { class: "empty" }, why),
+    near.length ? box("The nearest that are recorded", el("ul", {}, near)) : null,
+    el("div", { class: "choices" }, link(["queue", queue, "waves"], "All waves"), link(["queue", queue], "To the queue"), el("a", { href: "#/" }, "To the overview"))] };
 }
 
 /** One wave. */
@@ -73,40 +106,49 @@ export function wave(queue, wanted) {
   let crowd = null;
   const view = loaded(`Wave ${wanted} of ${queue}`, async (signal) => {
     const number_ = Number(wanted);
-    const [{ wave: found }, { waves: around }] = await Promise.all([
-      ask(path("queues", queue, "waves", wanted), signal), ask(`${path("queues", queue, "waves")}?limit=1&before=${number_}`, signal)]);
-    const newer = await ask(`${path("queues", queue, "waves")}?limit=200`, signal);
-    const next = newer.waves.filter((one) => one.number > number_).pop();
+    if (!/^\d{1,15}$/.test(wanted)) return nowhere(queue, `A wave is asked for by its number, and ${wanted} is none.`, [], []);
+    const near = (which) => ask(`${path("queues", queue, "waves")}?limit=1&${which}=${number_}`, signal).then((answer) => answer.waves);
+    const [answer, before, after] = await Promise.all([
+      ask(path("queues", queue, "waves", wanted), signal).catch(missing), near("before"), near("after")]);
+    if (answer instanceof Refused) return nowhere(queue, answer.message, before, after);
+    const found = answer.wave;
     const row = found.wave;
-    const canvas = el("canvas", { role: "img", "aria-label": `${row.waiting} tickets as the matcher saw them` });
+    const canvas = el("canvas", { role: "application", "aria-label": `${row.waiting} tickets as the matcher saw them. Walk with the arrow keys.` });
+    const said_ = el("p", { class: "walked", role: "status" });
     crowd?.close();
     crowd = null;
     if (found.snapshot) {
-      crowd = new Crowd(canvas, { still: true, onPick: (ticket) => { location.hash = `#/ticket/${ticket}`; } });
+      crowd = new Crowd(canvas, { still: true, said: said_, onPick: (ticket) => { location.hash = `#/ticket/${ticket}`; } });
       queueMicrotask(() => crowd?.show({ ...found.snapshot, groups: seatsOf(found) }));
     }
-    const bands = (found.snapshot?.bands ?? []).map((name, i) => ({ name, colour: bandColour(i) }));
-    const parameters = [...Object.entries(found.parameters).map(([name, value]) => [named(name), shown(value, name)]), ["seed of the wave", found.seed || "–"]];
+    const parameters = [...Object.entries(found.parameters).map(([name, value]) => [el("code", {}, name), [parameter(name, value), found.given.includes(name) ? null : el("small", {}, " (default)")]]),
+      ["seed of the wave", found.seed || "–"]];
     return { content: [
       el("div", { class: "head" }, el("h1", {}, `Wave ${number(row.number)} of ${queue}`), proof(found),
-        el("div", { class: "choices" }, around[0] ? link(["queue", queue, "wave", String(around[0].number)], "← Earlier") : null,
-          next ? link(["queue", queue, "wave", String(next.number)], "Later →") : null, link(["queue", queue, "waves"], "All waves"))),
-      numbers([["began", clock(row.started_ms)], ["took", seconds((row.finished_ms - row.started_ms) / 1000)], ["tickets it saw", number(row.waiting)],
-        ["proposals", number(row.proposals)], ["tickets seated", number(row.seated)], ["proposals dropped", number(row.dropped)], ["matches are even", percent(row.quality)],
+        el("div", { class: "choices" }, before[0] ? link(["queue", queue, "wave", String(before[0].number)], "← Earlier", { rel: "prev", title: "also by the key ←" }) : null,
+          after[0] ? link(["queue", queue, "wave", String(after[0].number)], "Later →", { rel: "next", title: "also by the key →" }) : null, link(["queue", queue, "waves"], "All waves"))),
+      numbers([["began", clock(row.started_ms)], ["from snapshot to record", seconds((row.finished_ms - row.started_ms) / 1000)], ["tickets it saw", number(row.waiting)],
+        ["proposals", number(row.proposals)], ["tickets seated", number(row.seated)], ["proposals that no longer held", number(row.dropped)], ["matches are even", percent(row.quality)],
         ["matcher", found.matcher ?? "–"]]),
       found.missing ? el("p", { class: "empty" }, `Not all is told: ${found.missing}.`) : null,
       found.snapshot ? el("section", { class: "card picture" }, el("h2", {}, "The snapshot"), canvas,
-        legend([...(bands.length ? bands : [{ name: "a ticket", colour: "series-1" }]), { name: found.proposals.some((one) => one.teams.length > 1) ? "proposed, rings = the other team" : "proposed", colour: "made" }]),
-        el("p", { class: "empty" }, `Up is a longer wait. ${found.snapshot.words}`)) : null,
-      plan(found.details, found.trace),
+        said_, pictureLegend(found.snapshot, Math.max(0, ...found.proposals.map((one) => one.teams.length)), "proposed"),
+        el("p", { class: "empty" }, pictureWords(found.snapshot))) : null,
+      plan(found),
       el("div", { class: "pair" },
-        el("div", { class: "stack" }, box("Proposals", proposals(found.proposals, row.proposals)), box("Parameters", table("Parameters", ["what", "value"], parameters))),
+        el("div", { class: "stack" }, box("Proposals", proposals(found.proposals, row.proposals, found.same_plan ? found.trace : [])), box("Parameters in force", el("div", { class: "whole" }, table("Parameters", ["parameter", "value"], parameters)))),
         box("Left waiting", left(found))),
       found.trace.length ? traceBox(found.trace, found.steps) : null,
     ] };
   });
   const close = view.close;
-  return { ...view, redraw: () => crowd?.draw(), close() { close(); crowd?.close(); } };
+  const step = (event) => {
+    if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || event.target.closest("input, textarea, select, .scroll, canvas")) return;
+    const which = { ArrowLeft: "earlier", ArrowRight: "later" }[event.key];
+    if (which) view.node.querySelector(`a[rel=${which === "later" ? "next" : "prev"}]`)?.click();
+  };
+  document.addEventListener("keydown", step);
+  return { ...view, redraw: () => crowd?.draw(), close() { close(); crowd?.close(); document.removeEventListener("keydown", step); } };
 }
 
 /** The proposals as groups of seats, where the snapshot has their tickets. */
@@ -115,6 +157,6 @@ function seatsOf(found) {
   return found.proposals.map((one) => ({
     seats: one.teams.flatMap((tickets, team) => tickets.filter((ticket) => at.has(ticket)).map((ticket) => ({
       team, rating: found.snapshot.rating[at.get(ticket)], waited_s: found.snapshot.waited_s[at.get(ticket)],
-      ping_ms: found.snapshot.ping_ms[at.get(ticket)] ?? null }))),
+      ping_ms: found.snapshot.ping_ms[at.get(ticket)] ?? null, band: found.snapshot.bands_are === "tier" ? found.snapshot.band[at.get(ticket)] : -1 }))),
   })).filter((group) => group.seats.length);
 }

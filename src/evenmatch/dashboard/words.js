@@ -3,10 +3,11 @@
 import { number } from "./format.js";
 
 const NAMES = {
-  bound: "bound on the total", optimality_gap: "dearer than the best by at most", cost_bound: "cost at least", seats: "players seated",
+  bound: "bound on the total", objective: "cost less what waits count for", optimality_gap: "worse than the best by at most", cost_bound: "cost at least", seats: "players seated",
   seats_bound: "players seated at most", due: "tickets that go first", due_left: "of them still waiting", free: "accept any rating",
   window_least: "narrowest window", window_most: "widest window", window_base: "window at first", window_growth: "window grows by",
   window_of: "whose window counts", pairs_weighed: "pairs weighed", regions: "regions", whole: "all places asked", skip: "may skip", from: "from",
+  plans: "plans", draft: "draft", times: "times", behind: "behind the best, waits counted", seats_before: "players at first", cost_before: "cost at first", tried: "what was tried",
   work: "work, in units", worth: "worth of the plan", step: "step", solver: "solved as", terms: "terms of the cost",
   spread: "ratings differ", imbalance: "one team likelier", distribution: "teams made up differently", latency: "far from the region",
   premade: "parties differ", role: "roles not liked", repeat: "met lately",
@@ -15,9 +16,15 @@ const NAMES = {
   category: "pressure is", lead_side: "side that chooses", lead_count: "on that side", follow_count: "on the other", lead_kept: "kept of that side",
   follow_kept: "kept of the other", candidates: "pairs within windows", matched: "tickets matched", remaining: "tickets left",
   gap: "gap", gap_mean: "mean gap", gap_min: "least gap", gap_max: "greatest gap", sanction: "sanction score", overlap: "ranges overlap by",
-  distance: "buckets apart", ranges: "ranges, in buckets", added: "added", best: "pairs, the lowest score first", matches: "matches", sets: "who is where", score: "score", scores: "scores", iteration: "iteration", anchor: "came first",
+  distance: "buckets apart", weight: "weight", leader: "leader", tier: "tier", waiting: "tickets waiting", ranges: "ranges, in buckets", added: "added", best: "pairs, the lowest score first", matches: "matches", sets: "who is where", score: "score", scores: "scores", iteration: "iteration", anchor: "came first",
 };
 
+const PARAMETERS = {
+  bucket: "pts", range_max: "buckets", reciprocity: "%", lcap: "pts", ucap: "pts", w_min: "pts", sanction_max: "buckets", n_bucket: "buckets",
+  window: "pts", window_growth: "pts a second", window_density: "times as wide at most", rating_scale: "pts", overtaken_most: "waves", seat_value: "a seat", wait_value: "a second of wait",
+  work: "units", boundaries: "pts", lobby_size: "players", session_size: "players", pool_max: "tickets", balance_threshold: "pts", wait_coefficient: "pts a miss",
+  windows: "pts, and pts a wave", activity_minutes: "min", active_population: "players",
+};
 const UNITS = [
   [/^(gap|window)(_least|_most|_base|_mean|_min|_max)?$|^mean(_delta)?$/, "pts"], [/^window_growth$/, "pts a wave"], [/_ms$/, "ms"], [/_s$/, "s"]];
 const SHARES = new Set(["overlap"]);
@@ -29,9 +36,26 @@ const STAGES = {
   create_matches: "The matches, with their maps and servers.", clean_up: "What came of it.",
 };
 
+const CAUSES = {
+  left: "left the queue", declined: "declined", lapsed: "did not answer the ready check", lost: "connection lost in the ready check",
+  too_long: "in the queue as long as it allows", unheard: "client not heard of", rules_changed: "the rules were changed",
+  operator: "cancelled by an operator", start_failed: "the match could not start", not_confirmed: "the start was not confirmed",
+  not_needed: "the match needed nobody any more", deserted: "left a running match",
+};
+
+/** Why a ticket or a ready check ended, in words. */
+export function caused(cause) {
+  return CAUSES[cause] ?? cause.replaceAll("_", " ");
+}
+
 /** A field's name in words. */
 export function named(field) {
-  return NAMES[field] ?? field.replaceAll("_", " ");
+  return NAMES[field] ?? field.replace(/_m?s$/, "").replaceAll("_", " ");
+}
+
+/** The unit of a matcher's parameter; empty = it has none. */
+export function unitOf(parameter) {
+  return PARAMETERS[parameter] ?? (/_ms$/.test(parameter) ? "ms" : /_s$/.test(parameter) ? "s" : "");
 }
 
 /** What a stage of the ladder does. */

@@ -1,13 +1,14 @@
 """A picture of those who wait in a queue: at most `CELLS` points or bins, however many there are.
 
 1. Few tickets are points, each with its id and, where the matcher has one, its window or range. Many are counted in
-   bins over rating (for `epgc` over tier and ping) and wait; a bin stands at the mean of its tickets.
-2. It is made of a snapshot, the very thing a matcher sees, away from engine and event loop.
+   bins over rating (for `epgc` over tier and ping) and wait; a bin stands at the mean of its tickets. Where all have
+   waited about as long, bins are over rating alone, and stand in its middle (`picture_scale`).
+2. It is made of a snapshot, the very thing a matcher sees, away from engine and event loop (`picture_columns`).
 3. Proposals that were made since the last picture are groups of seats, in the matcher's order of selection (so the
    leader of a session is the first), at most `GROUPS` of them.
 """
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -17,25 +18,18 @@ from evenmatch.domain.arrays import Array
 from evenmatch.domain.ids import proposal_id, ticket_id
 from evenmatch.domain.queue import QueueSpec
 from evenmatch.domain.snapshot import Snapshot
-from evenmatch.domain.ticket import RATING_DEFAULT
-from evenmatch.errors import MatcherError
-from evenmatch.matchers.contract import wave_ranges
-from evenmatch.matchers.epgc import classify, tier_names
-from evenmatch.matchers.registry import build
+from evenmatch.matchers.epgc import classify
 
-from .picture_words import words_of
+from .picture_columns import Seen, seen
+from .picture_scale import CELLS, Scale, alike, binned, cells_of, columns_of, scale_of
+from .picture_words import beyond_words, words_of
+from .waiting import Waiting, longest_waiting
 from .waits import ratings_of
 
-CELLS: Final = 400
 GROUPS: Final = 40
+OLDEST: Final = 10
 SEATS: Final = 400
 """Seats of all groups together."""
-_GRID: Final = (40, 10)
-"""Bins over rating and wait; where there are bands, of all of them together."""
-_TIER_GRID: Final = (20, 4)
-"""Bins over ping and wait, for each tier: of these there may be many, then only the fullest bins are shown."""
-_SIDES: Final = 2
-_DUE: Final = ("waits", "goes first")
 
 
 class Seat(msgspec.Struct, frozen=True):
@@ -47,6 +41,8 @@ class Seat(msgspec.Struct, frozen=True):
     waited_s: float
     ping_ms: float | None = None
     """The mean of its players, where all brought one."""
+    band: int = -1
+    """Into the picture's `bands`; -1 = not known."""
 
 
 class Group(msgspec.Struct, frozen=True):
@@ -80,74 +76,122 @@ class Picture(msgspec.Struct, frozen=True):
     band: list[int] = []
     """Into `bands`; -1 = none."""
     bands: list[str] = []
-    """Tiers (epgc), sides and "either" (ladder, even), or who goes first (even)."""
+    """Tiers (epgc), sides and "either" (ladder, even), who goes first (even), members and leaders (lom, l2m, m2l)."""
+    bands_are: str = ""
+    """tier, side, turn or part; empty = there are no bands."""
     edges: list[float] = []
     """The lowest rating of each tier but the first."""
+    bucket: float | None = None
+    """How wide a bucket is, where ratings are sorted into buckets of one width; one of them begins at 0."""
     ticket: list[str] = []
+    oldest: list[Waiting] = []
+    """The ten that have waited longest, however many wait."""
     groups: list[Group] = []
     groups_more: int = 0
     """Proposals that are not shown."""
     words: str = ""
     """What is to be seen, by the matcher's rules."""
+    scale: Scale | None = None
+    """From where to where to draw, so that one who is far from all others does not leave them in a corner."""
+    beyond: str = ""
+    """Who is beyond the scale, in words; empty = nobody."""
+    by_count: bool = False
+    """All have waited about as long: each entry stands for those of its ratings, and `count` is to be seen."""
+    bin: float | None = None
+    """With `by_count`: how wide an entry is, which stands in its middle."""
+    overlap: list[float | None] = []
+    """Where the matcher compares ranges (cinder): how far each overlaps with that other one with which it does most."""
+    shared_low: list[float | None] = []
+    """From which rating on the two have the same; null = nothing."""
+    shared_high: list[float | None] = []
 
 
-def picture_of(spec: QueueSpec, snapshot: Snapshot, now_ms: int, groups: list[Group], more: int) -> Picture:
-    """The picture of a snapshot."""
-    name = spec.matcher.name
+def picture_of(
+    spec: QueueSpec, snapshot: Snapshot, now_ms: int, groups: list[Group], more: int, seed: int = 0
+) -> Picture:
+    """The picture of a snapshot; `seed`: of its wave, or of the next one."""
+    found = seen(spec, snapshot, now_ms, seed)
+    matcher = found.matcher
     columns: dict[str, Array] = {
-        "rating": rating_of(snapshot),
-        "waited_s": (snapshot.waited_ms + (now_ms - snapshot.now_ms)) / 1000,
+        "rating": found.rating,
+        "waited_s": found.waited_s,
         "players": snapshot.size.astype(np.float64),
     }
-    bands: list[str] = []
-    edges: list[float] = []
-    band = np.full(len(snapshot), -1)
-    matcher: Any = None
-    try:
-        matcher = build(name, spec.matcher.parameters)
-        ranges = wave_ranges(matcher, snapshot) if len(snapshot) else None
-    except MatcherError:  # the wave will say so; who waits is shown all the same
-        matcher = ranges = None
-    if ranges is not None:
-        columns["low"], columns["high"] = _drawable(*ranges, columns["rating"])
-    if name == "epgc" and matcher is not None:
-        edges, bands = [float(edge) for edge in matcher.boundaries], tier_names(matcher.boundaries)
-        columns["ping_ms"] = snapshot.mean("ping_ms")
-        band = classify(columns["rating"], matcher.boundaries)
-    elif name in ("ladder", "even") and matcher is not None and matcher.sides:
-        bands = [*matcher.sides, "either"]
-        band = _side(snapshot, list(matcher.sides))
-    elif ranges is not None and hasattr(matcher, "due"):
-        bands, band = list(_DUE), matcher.due(snapshot).astype(np.int64)
-    binned = len(snapshot) > CELLS
-    count = np.ones(len(snapshot))
-    ticket: list[str] = []
-    if binned:
-        cell = _cells(columns, band)
-        count, band, columns = _binned(cell, columns, band)
+    if found.ranges is not None:
+        columns["low"], columns["high"] = _drawable(*found.ranges, found.rating)
+    if found.ping_ms is not None:
+        columns["ping_ms"] = found.ping_ms
+    across = columns.get("ping_ms", found.rating)
+    scale = scale_of(across, found.waited_s)
+    many, band, ticket = len(snapshot) > CELLS, found.band, list[str]()
+    by_count = many and scale is not None and alike(found.waited_s)
+    count, wide = np.ones(len(snapshot)), None
+    if many:
+        fixed = scale or Scale(0.0, 1.0, float(found.waited_s.max()))
+        by_ping = found.ping_ms is not None
+        cell = cells_of(across, found.waited_s, band, fixed, by_ping=by_ping, by_count=by_count)
+        count, band, columns = binned(cell, columns, band)
+        if by_count:
+            name, parts = ("ping_ms" if by_ping else "rating"), columns_of(len(found.bands))
+            wide = max((fixed.high - fixed.low) / parts, 0.1)
+            columns[name] = _middles(columns[name], fixed, wide)
     else:
         ticket = [ticket_id(number) for number in snapshot.ticket.tolist()]
+        if (shared := found.overlaps(np.arange(len(snapshot)))) is not None:
+            columns |= {"overlap": shared.share, "shared_low": shared.low, "shared_high": shared.high}
+    bucket = getattr(matcher, "bucket", None) if spec.matcher.name == "buckets" else None
+    words = "" if matcher is None else words_of(matcher, many, len(snapshot))
     return Picture(
         queue=spec.name,
-        matcher=name,
+        matcher=spec.matcher.name,
         as_of_ms=snapshot.now_ms,
         waiting=len(snapshot),
-        binned=binned,
+        binned=many,
         rating=_shown(columns["rating"]),
         waited_s=_shown(columns["waited_s"]),
         count=count.astype(np.int64).tolist(),
         players=columns["players"].astype(np.int64).tolist(),
         low=_shown(columns.get("low", np.empty(0))),
         high=_shown(columns.get("high", np.empty(0))),
-        ping_ms=[None if value != value else value for value in _shown(columns.get("ping_ms", np.empty(0)))],
-        band=band.tolist() if bands else [],
-        bands=bands,
-        edges=edges,
+        ping_ms=_or_null(columns.get("ping_ms", np.empty(0))),
+        band=band.tolist() if found.bands else [],
+        bands=found.bands,
+        bands_are=found.bands_are,
+        edges=[float(edge) for edge in matcher.boundaries] if found.bands_are == "tier" else [],
+        bucket=None if isinstance(bucket, str) else bucket,
         ticket=ticket,
-        groups=groups,
+        oldest=longest_waiting(found, 0, OLDEST),
+        groups=_in_bands(groups, found),
         groups_more=more,
-        words="" if matcher is None else words_of(matcher),
+        words=words,
+        scale=scale,
+        beyond="" if scale is None else beyond_words(scale, by_ping="ping_ms" in columns),
+        by_count=by_count,
+        bin=None if wide is None else round(wide, 4),
+        overlap=_or_null(columns.get("overlap", np.empty(0)), 3),
+        shared_low=_or_null(columns.get("shared_low", np.empty(0))),
+        shared_high=_or_null(columns.get("shared_high", np.empty(0))),
     )
+
+
+def _middles(mean: Array, scale: Scale, wide: float) -> Array:
+    """Where bins over rating alone stand: in their middle, those beyond the scale at their means."""
+    middle = scale.low + (np.floor(np.maximum(mean - scale.low, 0.0) / wide) + 0.5) * wide
+    inside = (mean >= scale.low) & (mean <= scale.high)
+    found: Array = np.where(inside, np.minimum(middle, scale.high - wide / 2), mean)
+    return found
+
+
+def _in_bands(groups: list[Group], found: Seen) -> list[Group]:
+    """Proposals, with the tiers of those in them."""
+    if found.bands_are != "tier":
+        return groups
+    told = []
+    for group in groups:
+        tiers = classify([seat.rating for seat in group.seats], found.matcher.boundaries).tolist()
+        seats = [msgspec.structs.replace(seat, band=tier) for seat, tier in zip(group.seats, tiers, strict=True)]
+        told.append(msgspec.structs.replace(group, seats=seats))
+    return told
 
 
 def _drawable(low: Array, high: Array, rating: Array) -> tuple[Array, Array]:
@@ -159,57 +203,9 @@ def _drawable(low: Array, high: Array, rating: Array) -> tuple[Array, Array]:
     return first, last
 
 
-def rating_of(snapshot: Snapshot) -> Array:
-    """float64[n]: the mean rating of each ticket; where the queue has a rating a side, of those."""
-    sides = [name for name in sorted(snapshot.facts) if name.startswith("ratings.")]
-    if not sides:
-        rating = snapshot.mean("rating") if "rating" in snapshot.facts else np.full(len(snapshot), np.nan)
-    else:
-        given = np.stack([snapshot.mean(name) for name in sides])
-        known = ~np.isnan(given)
-        total = np.where(known, given, 0.0).sum(axis=0)
-        rating = np.where(known.any(axis=0), total / np.maximum(known.sum(axis=0), 1), np.nan)
-    found: Array = np.where(np.isnan(rating), RATING_DEFAULT, rating)
-    return found
-
-
-def _side(snapshot: Snapshot, sides: list[str]) -> Array:
-    """int64[n]: the side that each can play, 2 = both, -1 = neither."""
-    nobody = np.full(len(snapshot), np.nan)
-    first, second = (
-        ~np.isnan(snapshot.mean(f"ratings.{side}") if f"ratings.{side}" in snapshot.facts else nobody)
-        for side in sides[:_SIDES]
-    )
-    found: Array = np.where(first & second, 2, np.where(first, 0, np.where(second, 1, -1)))
-    return found
-
-
-def _cells(columns: dict[str, Array], band: Array) -> Array:
-    """int64[n]: the bin of each ticket."""
-    across = columns.get("ping_ms", columns["rating"])
-    bands = int(band.max(initial=-1)) + 1
-    wide, tall = _TIER_GRID if "ping_ms" in columns else (_GRID[0] // max(1, bands), _GRID[1])
-    cell = _bin(np.where(np.isnan(across), 0.0, across), wide) * tall + _bin(columns["waited_s"], tall)
-    if bands:
-        cell = cell * (bands + 1) + band + 1
-    return cell
-
-
-def _bin(values: Array, bins: int) -> Array:
-    """int64[n]: which of so many equal parts of the span each value is in."""
-    low, high = float(values.min()), float(values.max())
-    if not high > low:
-        return np.zeros(len(values), np.int64)
-    return np.minimum(((values - low) / (high - low) * bins).astype(np.int64), bins - 1)
-
-
-def _binned(cell: Array, columns: dict[str, Array], band: Array) -> tuple[Array, Array, dict[str, Array]]:
-    """How many tickets each bin has, its band, and its means (of players: their sum); the fullest bins only."""
-    _, first, place, count = np.unique(cell, return_index=True, return_inverse=True, return_counts=True)
-    fullest = np.sort(np.argsort(-count, kind="stable")[:CELLS])
-    means = {name: np.bincount(place, column, len(count)) / count for name, column in columns.items()}
-    means["players"] *= count
-    return count[fullest], band[first][fullest], {name: column[fullest] for name, column in means.items()}
+def _or_null(column: Array, digits: int = 1) -> list[float | None]:
+    """For JSON, which has no NaN."""
+    return [None if value != value else value for value in np.round(column, digits).tolist()]
 
 
 def _shown(column: Array) -> list[float]:

@@ -97,6 +97,29 @@ HISTORY: Final[dict[str, Any]] = {
         "gone": {"left": 1},
         "by_rating": [{"label": "1204 to 1297", "matched": 31, "p50_s": 4.1, "p90_s": 12.2}],
         "by_party": [{"label": "1", "matched": 310, "p50_s": 3.2, "p90_s": 11.9}],
+        "waits_since_ms": 1789913600000,
+        "waits_whole": True,
+    }
+}
+WAITING: Final[dict[str, Any]] = {
+    "waiting": {
+        "queue": "squads",
+        "as_of_ms": 1790000000000,
+        "waiting": 31,
+        "skipped": 10,
+        "tickets": [
+            {
+                "ticket": "t-000000000017",
+                "players": 2,
+                "rating": 1512.5,
+                "waited_s": 8.4,
+                "low": 1404.1,
+                "high": 1620.9,
+                "ping_ms": None,
+                "band": "waits",
+                "overlap": None,
+            }
+        ],
     }
 }
 STORY: Final[dict[str, Any]] = {
@@ -108,10 +131,39 @@ STORY: Final[dict[str, Any]] = {
                 "sequence": 3,
                 "at_ms": 1790000000000,
                 "type": "queued",
-                "words": "It joined duel.",
+                "words": "It joined duel; window about 100 at first.",
                 "proposal": None,
                 "match": None,
             }
         ],
+        "now": "It has waited for 12 s; window by now about 124. The next wave is due in 1.2 s.",
+    }
+}
+RECENT: Final[dict[str, Any]] = {
+    "recent": {
+        "player": "ann",
+        "tickets": [
+            {
+                "id": "t-000000000007",
+                "queue": "duel",
+                "status": "waiting",
+                "cause": None,
+                "joined_ms": 1790000300000,
+                "waited_ms": 4200,
+                "players": 1,
+                "match": None,
+            },
+            {
+                "id": "t-000000000001",
+                "queue": "duel",
+                "status": "matched",
+                "cause": None,
+                "joined_ms": 1790000000000,
+                "waited_ms": 3100,
+                "players": 1,
+                "match": "m-000000000001",
+            },
+        ],
+        "since_ms": 0,
     }
 }

@@ -6,17 +6,21 @@
    comes does not wait for the next second.
 2. A frame has a bounded size (`picture`). Who reads too slowly misses frames, and holds up nobody.
 3. Numbers of the last minutes come from `history`, so they are there at once and for everybody the same.
+4. Of several lanes there is one frame: all their queues, and their health together. A lane that cannot be asked now is
+   left out, and `ready` is false.
 """
 
 import asyncio
 import contextlib
+import functools
 import time
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 import structlog
 
-from evenmatch.core.state import QueueState, State
+from evenmatch.core.state import QueueState
+from evenmatch.core.waves import seed_of
 from evenmatch.domain.refusals import Refusal
 from evenmatch.domain.snapshot import Snapshot
 
@@ -26,7 +30,8 @@ from .mailbox import Unavailable
 from .messages import Told
 from .picture import Group, Picture, groups_since, picture_of
 from .runner import Runner
-from .sockets import GOING_AWAY, TRY_LATER, Hub, Message, Receive, Send
+from .served import ServedLanes
+from .sockets import GOING_AWAY, TRY_LATER, Message, Receive, Send
 from .streams import Stream
 from .views import QueueView, Views
 from .wire import problem_of
@@ -67,6 +72,12 @@ class Card(msgspec.Struct, frozen=True):
     """The number of the last wave that was run."""
     over_s: float
     """The rates are over so many seconds: five minutes, or the time since the server started."""
+    joins: int = 0
+    """Tickets that joined in that time."""
+    matches: int = 0
+    """Matches that were made in that time."""
+    abandoned: int = 0
+    """Waves of that time whose matcher failed or was too late."""
 
 
 class Health(msgspec.Struct, frozen=True):
@@ -85,7 +96,7 @@ class Health(msgspec.Struct, frozen=True):
     sockets: int
     watchers: int
     sequence: int
-    """The journal's last."""
+    """The journal's last; of several lanes, the sum."""
 
 
 class Frame(msgspec.Struct, frozen=True):
@@ -97,13 +108,25 @@ class Frame(msgspec.Struct, frozen=True):
     picture: Picture | None = None
 
 
+class Pictured(NamedTuple):
+    """What a picture is made of."""
+
+    queue: QueueState
+    snapshot: Snapshot
+    groups: list[Group]
+    more: int
+    """Proposals that are not among the groups."""
+    seed: int
+    """Of the next wave."""
+
+
 class Look(msgspec.Struct, frozen=True, eq=False):
-    """What the engine thread found."""
+    """What the engine thread found; of several lanes, all of it together."""
 
     now_ms: int
     sequence: int
     cards: list[Card]
-    pictures: dict[str, tuple[QueueState, Snapshot, list[Group], int]]
+    pictures: dict[str, Pictured]
 
 
 class Watcher:
@@ -123,14 +146,16 @@ class Watcher:
 class Watch:
     """Makes the frames, and knows who watches."""
 
-    def __init__(self, runner: Runner, hub: Hub, version: str) -> None:
-        self.runner, self.hub, self.version = runner, hub, version
+    def __init__(self, served: ServedLanes, version: str) -> None:
+        self.served, self.version = served, version
+        self.hub = next(iter(served.values())).hub
+        """Counts who watches, and hears when the server stops."""
         self.watchers: list[Watcher] = []
         self._making: asyncio.Task[None] | None = None
         self._came = asyncio.Event()
         self._told_ms: dict[str, int] = {}
         """Queue -> up to when its proposals were shown."""
-        hub.closing.append(self.close)
+        self.hub.closing.append(self.close)
 
     def close(self) -> None:
         """Tell everyone that the server stops."""
@@ -139,10 +164,12 @@ class Watch:
 
     async def refusal(self, queue: str | None) -> Answer | None:
         """Why nobody can watch, or not this queue; None = somebody can."""
-        busy = turned_away(self.runner)
+        runners = [one.runner for one in self.served.values()]
+        runner = next((one for one in runners if queue in one.engine.state.queues), runners[0])
+        busy = turned_away(runner)
         if busy is not None or queue is None:
             return busy
-        found: QueueView | Refusal | Unavailable = await self.runner.ask(lambda v, now_ms: v.queue(queue, now_ms))
+        found: QueueView | Refusal | Unavailable = await runner.ask(lambda v, now_ms: v.queue(queue, now_ms))
         return problem(problem_of(found)) if isinstance(found, Refusal | Unavailable) else None
 
     async def serve(self, queue: str | None, scope: Message, receive: Receive, send: Send) -> None:
@@ -188,74 +215,52 @@ class Watch:
 
     async def _frame(self) -> None:
         queues = {watcher.queue for watcher in self.watchers}
-        if self.runner.full():
+        asked = [one.runner for one in list(self.served.values()) if not one.runner.full()]
+        told: list[Look | Unavailable] = await asyncio.gather(
+            *(runner.ask(functools.partial(self._look, runner, queues)) for runner in asked)
+        )
+        looks = [look for look in told if isinstance(look, Look)]
+        if not looks:
             return
-        found: Look | Unavailable = await self.runner.ask(lambda views, now_ms: self._look(views, queues, now_ms))
-        if isinstance(found, Unavailable):
-            return
-        frames = await asyncio.to_thread(self._frames, found, queues)
+        frames = await asyncio.to_thread(self._frames, _together(looks), queues)
         for watcher in list(self.watchers):
             if watcher.queue in frames:
                 watcher.tell(frames[watcher.queue])
 
-    def _look(self, views: Views, queues: set[str | None], now_ms: int) -> Look:
+    def _look(self, runner: Runner, queues: set[str | None], views: Views, now_ms: int) -> Look:
         """In the engine thread."""
         state = views.engine.state
-        cards = [self._card(views.queue(name, now_ms), now_ms) for name in sorted(state.queues)]
+        cards = [_card(runner, views.queue(name, now_ms), now_ms) for name in sorted(state.queues)]
         pictures = {}
         for name in queues:
             queue = state.queues.get(name or "")
             if queue is not None:
-                pictures[queue.spec.name] = self._pictured(views, state, queue, now_ms)
+                pictures[queue.spec.name] = self._pictured(runner, views, queue, now_ms)
         return Look(now_ms, state.sequence, cards, pictures)
 
-    def _pictured(
-        self, views: Views, state: State, queue: QueueState, now_ms: int
-    ) -> tuple[QueueState, Snapshot, list[Group], int]:
+    def _pictured(self, runner: Runner, views: Views, queue: QueueState, now_ms: int) -> Pictured:
         name = queue.spec.name
         after_ms = max(self._told_ms.get(name, 0), now_ms - round(3000 * EVERY_S))
         self._told_ms[name] = now_ms
-        groups, more = groups_since(state, queue, after_ms, now_ms)
-        return queue, self.runner.copies.of(views.engine, queue, now_ms).snapshot, groups, more
-
-    def _card(self, view: QueueView | Refusal, now_ms: int) -> Card:
-        assert isinstance(view, QueueView)
-        metrics = self.runner.metrics
-        history = metrics.play.histories.of(view.name, now_ms)
-        rows = history.copied(now_ms, CARD_STEPS)
-        over_s = max(1.0, (now_ms - max(rows.first * STEP_MS, history.since_ms)) / 1000)
-        checked = rows.total("checked")
-        return Card(
-            queue=view.name,
-            matcher=view.spec.matcher.name,
-            format=str(view.spec.format),
-            mode=view.mode,
-            waiting=view.waiting,
-            players_waiting=view.players_waiting,
-            oldest_s=round(view.oldest_wait_ms / 1000, 1),
-            joins_a_minute=round(rows.total("joins") * 60 / max(over_s, 10.0), 1),
-            matches_a_minute=round(rows.total("matches") * 60 / max(over_s, 10.0), 1),
-            wait_p50_s=rows.wait_s(0.5),
-            wait_p90_s=rows.wait_s(0.9),
-            quality=rows.mean("quality"),
-            ready_kept=rows.total("made") / checked if checked else None,
-            wave_s=metrics.wave_s.get(view.name),
-            wave=view.wave,
-            over_s=round(over_s, 1),
-        )
+        groups, more = groups_since(views.engine.state, queue, after_ms, now_ms)
+        wave = max(queue.wave, views.engine.timetable(name).wave)
+        snapshot = runner.copies.of(views.engine, queue, now_ms).snapshot
+        return Pictured(queue, snapshot, groups, more, seed_of(name, wave + 1))
 
     def health(self, sequence: int) -> Health:
         """How the server does now."""
-        metrics = self.runner.metrics
+        lanes = list(self.served.values())
+        runners = [one.runner for one in lanes]
+        counted = [runner.metrics for runner in runners]
         return Health(
             version=self.version,
-            ready=self.runner.ready,
-            uptime_s=round(time.monotonic() - metrics.started_s, 1),
-            mailbox=self.runner.depth,
-            mailbox_most=self.runner.settings.mailbox,
-            journal_lag_s=round(metrics.lag.read(), 6),
-            commit_s=round(metrics.commit.read(), 6),
-            sockets=self.hub.open,
+            ready=all(runner.ready for runner in runners),
+            uptime_s=round(time.monotonic() - min(metrics.started_s for metrics in counted), 1),
+            mailbox=sum(runner.depth for runner in runners),
+            mailbox_most=sum(runner.settings.mailbox for runner in runners),
+            journal_lag_s=round(max(metrics.lag.read() for metrics in counted), 6),
+            commit_s=round(max(metrics.commit.read() for metrics in counted), 6),
+            sockets=sum(one.hub.open for one in lanes),
             watchers=len(self.watchers),
             sequence=sequence,
         )
@@ -267,8 +272,50 @@ class Watch:
         for name in queues:
             picture = None
             if name is not None and name in look.pictures:
-                queue, snapshot, groups, more = look.pictures[name]
-                picture = picture_of(queue.spec, snapshot, look.now_ms, groups, more)
+                queue, snapshot, groups, more, seed = look.pictures[name]
+                picture = picture_of(queue.spec, snapshot, look.now_ms, groups, more, seed)
             text = _encode(Frame(look.now_ms, health, look.cards, picture)).decode()
             frames[name] = Told(0, look.sequence, text, False, "frame")
         return frames
+
+
+def _together(looks: list[Look]) -> Look:
+    """What was found in several lanes."""
+    if len(looks) == 1:
+        return looks[0]
+    return Look(
+        now_ms=max(look.now_ms for look in looks),
+        sequence=sum(look.sequence for look in looks),
+        cards=sorted((card for look in looks for card in look.cards), key=lambda card: card.queue),
+        pictures={name: pictured for look in looks for name, pictured in look.pictures.items()},
+    )
+
+
+def _card(runner: Runner, view: QueueView | Refusal, now_ms: int) -> Card:
+    assert isinstance(view, QueueView)
+    metrics = runner.metrics
+    history = metrics.play.histories.of(view.name, now_ms)
+    rows = history.copied(now_ms, CARD_STEPS)
+    over_s = max(1.0, (now_ms - max(rows.first * STEP_MS, history.since_ms)) / 1000)
+    checked = rows.total("checked")
+    return Card(
+        queue=view.name,
+        matcher=view.spec.matcher.name,
+        format=str(view.spec.format),
+        mode=view.mode,
+        waiting=view.waiting,
+        players_waiting=view.players_waiting,
+        oldest_s=round(view.oldest_wait_ms / 1000, 1),
+        joins_a_minute=round(rows.total("joins") * 60 / max(over_s, 10.0), 1),
+        matches_a_minute=round(rows.total("matches") * 60 / max(over_s, 10.0), 1),
+        wait_p50_s=rows.wait_s(0.5),
+        wait_p90_s=rows.wait_s(0.9),
+        quality=rows.mean("quality"),
+        ready_kept=rows.total("made") / checked if checked else None,
+        wave_s=metrics.wave_s.get(view.name),
+        wave=view.wave,
+        over_s=round(over_s, 1),
+        joins=round(rows.total("joins")),
+        matches=round(rows.total("matches")),
+        abandoned=round(rows.total("abandoned")),
+    )

@@ -1,0 +1,112 @@
+// The ground of a picture: from where to where it goes, its axes, buckets and tiers, and who is beyond its edges.
+
+import { timeSteps } from "./chart.js";
+import { many, number, seconds } from "./format.js";
+import { colour } from "./themes.js";
+
+export const EDGE = { left: 62, right: 14, top: 22, bottom: 42 };
+const STRIPE_LEAST = 3;
+const LABEL = 20;
+const FAR = 1.5;
+const REACH_PTS = 500;
+const REACH_MS = 100;
+const LONG_S = 30;
+const FONT = "12px system-ui, sans-serif";
+
+/** Round steps between two numbers. */
+export function ticks(least, most, count) {
+  const rough = (most - least) / count;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((each) => each >= rough);
+  const found = [];
+  for (let value = Math.ceil(least / step) * step; value <= most; value += step) found.push(value);
+  return found;
+}
+
+/** From where to where: as the server says of the crowd, with room for windows, up to half its width, and for proposals that are not far from it. */
+export function extent(shown, seats, at) {
+  const waits = seats.map((seat) => seat.waited_s);
+  const places = seats.map(at);
+  const crowd = shown.scale ?? { low: Math.min(...places), high: Math.max(...places), longest_s: Math.max(...waits) };
+  const room = Math.max((crowd.high - crowd.low) * 0.04, Math.abs(crowd.high) * 0.01, 1);
+  const half = (crowd.high - crowd.low) / 2 + room;
+  const windows = shown.ping_ms.length || shown.by_count ? [] : [...shown.low, ...shown.high];
+  const reach = Math.max(FAR * (crowd.high - crowd.low), shown.ping_ms.length ? REACH_MS : REACH_PTS);
+  const near = places.filter((each) => each > crowd.low - reach && each < crowd.high + reach);
+  const left = Math.min(Math.max(crowd.low - half, Math.min(crowd.low - room, ...windows)), ...near.map((each) => each - room));
+  const right = Math.max(Math.min(crowd.high + half, Math.max(crowd.high + room, ...windows)), ...near.map((each) => each + room));
+  const waited = waits.filter((each) => each <= Math.max(crowd.longest_s * (1 + FAR), LONG_S));
+  return { left, right, top: shown.by_count ? tallest(shown) * 1.12 : Math.max(5, crowd.longest_s, ...waited) * 1.06 };
+}
+
+/** With bins over rating alone: the most that stand over one of them. */
+function tallest(shown) {
+  const across = shown.ping_ms.length ? shown.ping_ms : shown.rating;
+  const sums = new Map();
+  across.forEach((each, i) => {
+    if (each >= shown.scale.low && each <= shown.scale.high) sums.set(each, (sums.get(each) ?? 0) + shown.count[i]);
+  });
+  return Math.max(1, ...sums.values());
+}
+
+function stripes(pen, plot, bucket) {
+  pen.fillStyle = colour("stripe");
+  for (let each = Math.floor(plot.left / bucket); each * bucket < plot.right; each++) {
+    if (each % 2) continue;
+    const [from, to] = [Math.max(EDGE.left, plot.x(each * bucket)), Math.min(plot.wide - EDGE.right, plot.x((each + 1) * bucket))];
+    pen.fillRect(from, EDGE.top, to - from, plot.floor - EDGE.top);
+  }
+}
+
+function line(pen, x1, y1, x2, y2) {
+  pen.beginPath(); pen.moveTo(x1, y1); pen.lineTo(x2, y2); pen.stroke();
+}
+
+/** Draw the axes of a plot {left, right, top, x, y, wide, tall, floor} of a picture. */
+export function drawAxes(pen, plot, shown) {
+  const byPing = shown.ping_ms.length > 0;
+  const bucket = byPing ? null : shown.bucket;
+  if (bucket && plot.x(bucket) - plot.x(0) >= STRIPE_LEAST) stripes(pen, plot, bucket);
+  pen.font = FONT;
+  pen.fillStyle = colour("soft");
+  pen.strokeStyle = colour("grid");
+  pen.lineWidth = 1;
+  pen.textAlign = "center";
+  for (const mark of ticks(plot.left, plot.right, Math.max(2, Math.min(10, plot.wide / 110)))) {
+    line(pen, plot.x(mark), EDGE.top, plot.x(mark), plot.floor);
+    if (plot.x(mark) < plot.wide - LABEL) pen.fillText(number(mark, Math.abs(plot.right - plot.left) < 8 ? 1 : 0), plot.x(mark), plot.floor + 16);
+  }
+  pen.textAlign = "right";
+  const up = shown.by_count ? ticks(0, plot.top, 5).filter(Number.isInteger) : timeSteps(plot.top, 6);
+  for (const mark of up.filter((each) => each <= plot.top)) {
+    line(pen, EDGE.left, plot.y(mark), plot.wide - EDGE.right, plot.y(mark));
+    if (plot.y(mark) > EDGE.top + 14) pen.fillText(shown.by_count ? number(mark) : seconds(mark), EDGE.left - 6, plot.y(mark) + 4);
+  }
+  pen.textAlign = "center";
+  pen.fillText(byPing ? "ping in ms" : bucket ? `rating in points; a bucket is ${number(bucket, bucket % 1 ? 1 : 0)} wide` : "rating in points", (EDGE.left + plot.wide - EDGE.right) / 2, plot.tall - 6);
+  pen.textAlign = "left";
+  pen.fillText(shown.by_count ? "tickets" : "waited", 2, EDGE.top + 4);
+  pen.strokeStyle = colour("soft");
+  pen.setLineDash([4, 4]);
+  for (const edge of byPing ? [] : shown.edges) line(pen, plot.x(edge), EDGE.top, plot.x(edge), plot.floor);
+  pen.setLineDash([]);
+}
+
+/** How many are beyond each edge, with an arrow. */
+export function drawBeyond(pen, plot, scale) {
+  if (!scale) return;
+  pen.font = `bold ${FONT}`;
+  pen.fillStyle = colour("warn");
+  const middle = (EDGE.top + plot.floor) / 2;
+  const sides = [
+    [scale.below, "left", EDGE.left + 4, middle, (count) => `◀ ${count} beyond`],
+    [scale.above, "right", plot.wide - EDGE.right - 4, middle, (count) => `${count} beyond ▶`]];
+  for (const [count, align, x, y, words] of sides) {
+    if (!count) continue;
+    pen.textAlign = align;
+    pen.fillText(words(number(count)), x, y);
+  }
+  if (!scale.longer) return;
+  pen.textAlign = "center";
+  pen.fillText(`▲ ${many(scale.longer, "ticket")} waited longer: up to ${seconds(scale.oldest_s)}`, (EDGE.left + plot.wide - EDGE.right) / 2, 13);
+}

@@ -1,0 +1,85 @@
+// A queue's rules: edited as JSON, checked by the server, shown as a diff, applied; and the versions before, to roll back to.
+
+import { ask, path, send } from "./api.js";
+import { box, el, fill, table } from "./dom.js";
+import { many, moment, number } from "./format.js";
+import { hush } from "./toast.js";
+
+/** A value of a rule as it is written. */
+function written(value) {
+  return value === null || value === undefined ? "–" : typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+function diff(change) {
+  if (!change.changes.length) return el("p", { class: "empty" }, "These are the rules in force: nothing would change.");
+  return [
+    table("What changes", ["rule", "before", "after"], change.changes.map((one) => [one.key, written(one.before), written(one.after)])),
+    el("p", {}, change.cancelled ? `${many(change.cancelled, "waiting ticket")} could not have joined under these rules, and would be cancelled.`
+      : "Nobody who waits would be cancelled by it.")];
+}
+
+/** What is wrong, as a list where it is several things; numbers as people write them. */
+export function mistakes(words) {
+  const lines = words.split(/\n|; (?=[a-z_]+(?:\.[a-z_]+)+: )/).map((line) => line.trim()).filter(Boolean)
+    .map((line) => line.replace(/\b\d(?:\.\d+)?e\+\d+\b/g, (found) => number(Number(found))));
+  return lines.length > 1 ? el("ul", {}, lines.map((line) => el("li", {}, line))) : lines[0];
+}
+
+/** The editor; `act` asks and does, `again` draws all anew, `told` hears of versions that others made. */
+export function rulesBox(queue, versions, act, again, told) {
+  const current = versions.versions.find((one) => one.version === versions.version) ?? versions.versions[versions.versions.length - 1];
+  const field = el("textarea", { id: "rules", rows: 14, spellcheck: "false" });
+  const given = JSON.stringify(current?.rules ?? {}, null, 2);
+  field.value = given;
+  const shown = el("div", { "aria-live": "polite" });
+  let base = versions.version;
+  let checked = null;
+  const put = (dry, why = "") => send("PUT", `${path("queues", queue, "spec")}?dry_run=${dry}${why ? `&why=${encodeURIComponent(why)}` : ""}`, JSON.parse(field.value), { "if-match": `"${base}"` });
+  const refused = (words, ...more) => fill(shown, el("div", { class: "refused", role: "alert" }, mistakes(words)), more);
+  const outrun = async () => {
+    const fresh = await ask(path("queues", queue, "versions"));
+    const version = fresh.version;
+    told(fresh);
+    refused(`Somebody else changed the rules: they are at version ${version} now, and these were made from version ${base}.`,
+      el("div", { class: "choices" },
+        el("button", { type: "button", onclick: again }, `Load version ${version}`),
+        el("button", { type: "button", onclick: () => { base = version; check(); } }, `Keep what is typed, and check it against version ${version}`)));
+  };
+  const failed = async (error) => {
+    apply.disabled = true;
+    if (error.status === 412) await outrun();
+    else refused(error instanceof SyntaxError ? `This is no JSON: ${error.message}` : error.message);
+  };
+  const check = async () => {
+    hush();
+    try {
+      checked = (await put(true)).change;
+      fill(shown, diff(checked));
+      apply.disabled = !checked.changes.length;
+    } catch (error) {
+      await failed(error);
+    }
+  };
+  const apply = el("button", { type: "button", disabled: true, onclick: async () => {
+    let lost = null;
+    await act(() => ({ question: `Give ${queue} these rules?`, done: `${queue} has these rules now.`, about: diff(checked),
+      work: (why) => put(false, why).catch((error) => { lost = error; throw error; }) }), { verb: "Apply" });
+    if (lost) await failed(lost);
+  } }, "Apply");
+  field.addEventListener("input", () => { apply.disabled = true; shown.replaceChildren(); });
+  const node = box(`Rules, version ${base}`, el("label", { for: "rules" }, "As in queues.toml, as JSON; what is left out gets its default"), field,
+    el("div", { class: "choices" }, el("button", { type: "button", onclick: check }, "Check"), apply), shown);
+  return { node, edited: () => field.value !== given };
+}
+
+/** All versions, newest first. */
+export function versionsBox(queue, versions, act) {
+  const back = (version) => {
+    const ask_ = (dry, why = "") => send("POST", path("queues", queue, "rollback"), { version, dry_run: dry, why }, { "if-match": `"${versions.version}"` });
+    return act(async () => ({ question: `Roll ${queue} back to version ${version}?`, done: `${queue} has the rules of version ${version} again.`,
+      about: diff((await ask_(true)).change), work: (why) => ask_(false, why) }), { verb: "Roll back" });
+  };
+  return box("Versions", table("Versions", ["~version", "", "when", "by", "what changed"], [...versions.versions].reverse().map((one) => [
+    number(one.version), one.version === versions.version ? "in force" : el("button", { type: "button", onclick: () => back(one.version) }, "Roll back"),
+    moment(one.at_ms), one.source, one.changes.map((each) => `${each.key}: ${written(each.before)} → ${written(each.after)}`).join("; ") || "–"])));
+}

@@ -1,0 +1,206 @@
+"""What the page's modules make of numbers, names and typed words, in the browser that runs them."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import pytest
+
+from ..service.harness import Server, queue
+from .browser import Tab, needs_chromium, tab
+
+pytestmark = needs_chromium
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory, browser: Any) -> Iterator[Tab]:
+    """A page that has the modules at hand."""
+    server = Server(tmp_path_factory.mktemp("words"), queue("duel")).start()
+    try:
+        with tab(browser) as opened:
+            opened.open(server.url, "")
+            opened.sees("live")
+            yield opened
+    finally:
+        server.close()
+
+
+def call(page: Tab, module: str, function: str, *arguments: Any) -> Any:
+    """What a function of a module answers."""
+    script = "async ([module, name, args]) => (await import(`/dashboard/${module}.js`))[name](...args)"
+    return page.page.evaluate(script, [module, function, list(arguments)])
+
+
+SPANS: Final = {
+    0: "0 s",
+    0.000004: "4 µs",
+    0.0009994: "999 µs",
+    0.0009996: "1 ms",
+    0.00095: "950 µs",
+    0.005: "5 ms",
+    0.01: "10 ms",
+    0.0512: "51.2 ms",
+    0.1: "100 ms",
+    0.5: "500 ms",
+    0.51: "510 ms",
+    0.95: "950 ms",
+    0.9994: "999 ms",
+    0.9995: "1 s",
+    1: "1 s",
+    4.24: "4.2 s",
+    10: "10 s",
+    100: "100 s",
+    119.9: "119.9 s",
+    600: "10.0 min",
+    7200: "2.0 h",
+}
+
+
+def test_time_spans_keep_their_zeros(page: Tab) -> None:
+    assert {value: call(page, "format", "seconds", value) for value in SPANS} == SPANS
+
+
+def test_axes_of_time_have_round_steps(page: Tab) -> None:
+    assert call(page, "chart", "timeSteps", 200) == [0, 60, 120, 180, 240]
+    assert call(page, "chart", "timeSteps", 750) == [0, 300, 600, 900]
+    assert call(page, "chart", "timeSteps", 0.3) == [0, 0.1, 0.2, 0.3]
+    assert call(page, "chart", "timeSteps", 20, 6) == [0, 5, 10, 15, 20]
+
+
+def test_names_turn_nothing_round_also_in_plain_text(page: Tab) -> None:
+    names = {
+        "ann": "ann",
+        "\u202ex": "\u2068\u202ex\u2069",
+        "a\u2069\u202eb": "\u2068a\u202eb\u2069",
+        "\u2067x": "\u2068\u2067x\u2069\u2069",
+    }
+    assert {name: call(page, "format", "isolated", name) for name in names} == names
+
+
+FOUND: Final = {
+    "t-1": ["ticket", "t-000000000001"],
+    "T-12": ["ticket", "t-000000000012"],
+    "M-000000000003": ["match", "m-000000000003"],
+    "p-4": ["match", "m-000000000004"],
+    "duel": ["queue", "duel"],
+    "DUEL": ["queue", "duel"],
+    "dueller": ["player", "dueller"],
+    "player:t-000000000001": ["player", "t-000000000001"],
+    "player: duel": ["player", "duel"],
+    "queue:x": ["queue", "x"],
+    "ticket:7": ["ticket", "t-000000000007"],
+    "match:m-7": ["match", "m-000000000007"],
+    "  ": None,
+}
+
+
+def test_the_search_knows_kinds_queues_and_capitals(page: Tab) -> None:
+    assert {typed: call(page, "find", "found", typed, ["duel", "ranked"]) for typed in FOUND} == FOUND
+
+
+WELL: Final = {
+    "queue": "duel",
+    "format": "2x1",
+    "mode": "open",
+    "waiting": 4,
+    "players_waiting": 4,
+    "oldest_s": 12.0,
+    "matches": 9,
+    "wait_p90_s": 11.0,
+    "ready_kept": 0.9,
+    "over_s": 300.0,
+    "abandoned": 0,
+}
+ALARMS: Final[tuple[tuple[dict[str, Any], list[tuple[str, str]]], ...]] = (
+    ({}, []),
+    ({"mode": "paused"}, [("bad", "paused: no wave runs")]),
+    ({"mode": "draining"}, [("warn", "draining: nobody may join")]),
+    ({"oldest_s": 66.0}, [("warn", "somebody waits 6 times as long as 9 in 10 do")]),
+    ({"oldest_s": 20.0, "wait_p90_s": 2.0}, []),
+    ({"matches": 0, "oldest_s": 90.0}, [("bad", "no match in 5 min, though 4 players wait")]),
+    (
+        {"matches": 0, "oldest_s": 90.0, "format": "2x5"},
+        [("warn", "no match in 5 min: 4 of the 10 players that a match takes")],
+    ),
+    (
+        {"abandoned": 3, "ready_kept": 0.2},
+        [
+            ("bad", "3 waves abandoned in 5 min: the matcher failed or was too late"),
+            ("warn", "most ready checks fail"),
+        ],
+    ),
+)
+
+
+def test_what_is_amiss_in_a_queue_is_said_and_such_queues_come_first(page: Tab) -> None:
+    for change, expected in ALARMS:
+        found = call(page, "alarm", "alarms", WELL | change)
+        assert [(one["level"], one["words"]) for one in found] == expected
+    cards = [WELL, WELL | {"queue": "b", "mode": "draining"}, WELL | {"queue": "c", "abandoned": 1}]
+    assert [one["queue"] for one in call(page, "alarm", "worstFirst", cards)] == ["c", "b", "duel"]
+
+
+def test_ratings_without_end_are_anybody(page: Tab) -> None:
+    assert call(page, "format", "span", 1430, 1570) == "1,430 to 1,570 pts"
+    assert call(page, "format", "span", -1e9, 1e9) == "anybody"
+    assert call(page, "format", "span", None, 1570) == "up to 1,570 pts"
+    assert call(page, "format", "span", -53, None) == "from -53 pts"
+
+
+def test_steps_that_changed_nothing_are_folded_and_a_long_table_never_is(page: Tab) -> None:
+    search = [
+        {
+            "step": "drafts",
+            "plans": 2,
+            "words": "two drafts",
+            "tried": [{"draft": "from below", "seats": 6, "cost": 1.5}],
+        },
+        {"step": "improve", "moves": 0, "words": "nothing to gain"},
+        {"step": "pack", "matches": 0, "words": "no match more"},
+        {"step": "turns", "moves": 2, "words": "2 times"},
+    ]
+    assert call(page, "trace", "idle", search) == [False, True, True, False]
+    long = [{"iteration": n, "added": f"t-{n:012}"} for n in range(40)]
+    assert call(page, "trace", "idle", long) == [False] * 40
+    script = """async (steps) => {
+      const drawn = document.createElement("div");
+      drawn.append(...(await import("/dashboard/trace.js")).traceTables(steps).flat(Infinity));
+      document.querySelector("main").append(drawn);
+      const found = [drawn.innerText, drawn.querySelectorAll("details").length];
+      drawn.remove();
+      return found;
+    }"""
+    seen, folds = page.page.evaluate(script, search)
+    assert folds == 2
+    assert "2 steps that changed nothing" in seen
+    assert "Two drafts" in seen
+    assert "nothing to gain" not in seen, "it is behind the fold"
+    assert "from below" not in seen, "so is what each draft came to"
+    assert "2 times" in seen
+    seen, folds = page.page.evaluate(script, long)
+    assert (folds, "iteration" in seen) == (0, True)
+
+
+def test_only_ranges_that_show_more_are_offered(page: Tab) -> None:
+    known = {0.5: [5], 5: [5], 6: [5, 30], 30.5: [5, 30, 120], 121: [5, 30, 120, 240]}
+    assert {minutes: call(page, "queue", "worthShowing", [5, 30, 120, 240], minutes) for minutes in known} == known
+
+
+def test_arrow_keys_walk_by_rating_and_by_wait_and_stay_where_they_were(page: Tab) -> None:
+    crowd = [
+        {"i": at, "across": across, "up": up, "ticket": f"t-{at}"}
+        for at, (across, up) in enumerate(((1500, 9), (1400, 1), (1600, 5)))
+    ]
+
+    def step(at: int | None, by: str, way: int) -> int:
+        return int(call(page, "picture_keys", "neighbour", crowd, None if at is None else crowd[at], by, way)["i"])
+
+    assert [step(None, "across", 1), step(1, "across", 1), step(0, "across", 1), step(2, "across", 1)] == [1, 0, 2, 2]
+    assert [step(1, "up", 1), step(2, "up", 1), step(0, "up", -1)] == [2, 0, 2]
+    assert call(page, "picture_keys", "again", crowd, crowd[2]) == crowd[2]
+    assert call(page, "picture_keys", "again", crowd[:2], crowd[2]) is None
+    assert call(page, "picture_keys", "again", crowd[:2], crowd[2] | {"ticket": None}) == crowd[0]
+
+
+def test_a_limit_that_is_none_is_told_so_within_lists(page: Tab) -> None:
+    assert call(page, "wave", "raw", [[500, 1.2], [None, 0.8]]) == "(500, 1.2), (no limit, 0.8)"
+    assert call(page, "wave", "raw", [["inf", 0.8]]) == "(no limit, 0.8)"
