@@ -16,8 +16,7 @@ from evenmatch.core.state import State
 from evenmatch.domain.events import Forgotten, ResultReported
 from evenmatch.errors import JournalDamaged
 from evenmatch.storage.codec import decode_content, encode_content, encode_pieces
-from evenmatch.storage.protocol import Checkpoint, Journal
-from evenmatch.storage.sqlite import SqliteJournal
+from evenmatch.storage.protocol import Checkpoint, Journal, Store
 
 PIECE = 2**20
 """Bytes of a large checkpoint that are written at once."""
@@ -64,6 +63,19 @@ def replay(journal: Journal, state: State, upto: int | None = None) -> None:
         evolve(state, event)
 
 
+def hash_at(journal: Store, sequence: int) -> str:
+    """The hash of the state after an event, by replay from where the journal begins."""
+    first = journal.oldest
+    base = next((c for c in journal.checkpoints() if c.sequence == first - 1), None)
+    if base is None and first > 1:
+        raise JournalDamaged(f"{journal.name} begins at {first}, but has no checkpoint for what came before")
+    state = State() if base is None else restore(base)
+    replay(journal, state, upto=sequence)
+    if state.sequence != sequence:
+        raise JournalDamaged(f"{journal.name} ends at {state.sequence}, before {sequence}")
+    return state_hash(state)
+
+
 class Verified(msgspec.Struct, frozen=True):
     """What a whole replay found."""
 
@@ -72,21 +84,21 @@ class Verified(msgspec.Struct, frozen=True):
     first_sequence: int
     checkpoints: int
     unrecorded: int
-    """Finished tickets, matches and results that the tables do not have; in an archive, all of them."""
+    """Finished tickets, matches and results that the tables do not have: pruned; in an archive, all of them."""
 
 
-def verify(journal: SqliteJournal, progress: Callable[[int], None] = lambda _: None) -> Verified:
+def verify(journal: Store, progress: Callable[[int], None] = lambda _: None) -> Verified:
     """Replay all that is kept and prove every checkpoint; raises JournalDamaged where something does not fit."""
     damage = journal.damage()
     if damage:
-        raise JournalDamaged(f"{journal.path} is damaged: {'; '.join(damage)}")
+        raise JournalDamaged(f"{journal.name} is damaged: {'; '.join(damage)}")
     checkpoints = list(journal.checkpoints())
     first = journal.oldest
     state = State()
     if first > 1:
         base = next((c for c in checkpoints if c.sequence == first - 1), None)
         if base is None:
-            raise JournalDamaged(f"{journal.path} begins at {first}, but has no checkpoint for what came before")
+            raise JournalDamaged(f"{journal.name} begins at {first}, but has no checkpoint for what came before")
         state = restore(base)
     waiting = [c for c in checkpoints if c.sequence >= state.sequence]
     proved = unrecorded = 0
@@ -106,7 +118,7 @@ def verify(journal: SqliteJournal, progress: Callable[[int], None] = lambda _: N
     return Verified(state_hash(state), state.sequence - first + 1, first, proved, unrecorded)
 
 
-def _prove_records(journal: SqliteJournal, left: Departures) -> int:
+def _prove_records(journal: Store, left: Departures) -> int:
     """What the read tables say of finished tickets and matches must be what the events led to; counts the missing."""
     missing = 0
     for kind, rows, recorded in (
@@ -117,19 +129,19 @@ def _prove_records(journal: SqliteJournal, left: Departures) -> int:
             found = recorded(number)
             missing += found is None
             if found is not None and found != record:
-                raise JournalDamaged(f"{journal.path}: the record of {kind} {number} is not what its events led to")
+                raise JournalDamaged(f"{journal.name}: the record of {kind} {number} is not what its events led to")
     return missing
 
 
-def _prove_result(journal: SqliteJournal, event: ResultReported, sequence: int) -> int:
+def _prove_result(journal: Store, event: ResultReported, sequence: int) -> int:
     """A result in the ledger must be the one of its event, also after corrections; counts a missing one."""
     found = journal.ledger.result(event.match)
     if found is None:
         return 1
     if (found.sequence, found.ladder, found.player) != (sequence, event.ladder, event.player.tolist()):
-        raise JournalDamaged(f"{journal.path}: the result of match {event.match} is not the one of its event")
+        raise JournalDamaged(f"{journal.name}: the result of match {event.match} is not the one of its event")
     if not found.corrections and found.rank != event.rank.tolist():
-        raise JournalDamaged(f"{journal.path}: match {event.match} ended otherwise than its result says")
+        raise JournalDamaged(f"{journal.name}: match {event.match} ended otherwise than its result says")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""One test drives every journal: the same calls, the same answers."""
+"""One test drives every journal: the same calls, the same answers; in PostgreSQL, also beside another lane."""
 
 import sqlite3
 import tempfile
@@ -14,8 +14,13 @@ from evenmatch.domain.arrays import numbers
 from evenmatch.errors import JournalError, JournalStale
 from evenmatch.storage.codec import encode_events
 from evenmatch.storage.memory import MemoryJournal, MemoryStore
+from evenmatch.storage.postgres import PostgresJournal
+from evenmatch.storage.postgres_lanes import make_lane
+from evenmatch.storage.postgres_line import Line
 from evenmatch.storage.protocol import Checkpoint, Commit
 from evenmatch.storage.sqlite import SqliteJournal
+from evenmatch.storage.tables import TABLES
+from tests import postgres
 
 EVENTS = st.one_of(
     st.builds(ev.Resumed, st.integers(0, 99), st.integers(0, 99)),
@@ -36,32 +41,59 @@ ROWS = st.lists(st.tuples(st.integers(1, 9), RECORDS), max_size=3)
 
 
 class JournalMachine(RuleBasedStateMachine):
-    """Every rule does the same to the memory journal and to the SQLite journal."""
+    """Every rule does the same to the journals in memory, in SQLite and in PostgreSQL."""
 
-    @initialize()
-    def begin(self) -> None:
+    @initialize(lane=st.sampled_from([1, 2]))
+    def begin(self, lane: int) -> None:
         self.folder = tempfile.TemporaryDirectory()
         self.path = Path(self.folder.name) / "journal.evm"
         self.store = MemoryStore()
         self.memory = MemoryJournal(self.store)
         self.sqlite = SqliteJournal(self.path)
+        self.url = postgres.cleared()
+        self.lane = lane
+        self.beside: list[Any] = []
+        if lane == 2:
+            self.make_beside()
+        self.postgres = PostgresJournal(self.url, "the database", journal=lane)
         self.stale: list[MemoryJournal] = []
         self.boundaries = [0]
+
+    def make_beside(self) -> None:
+        """Another lane, which has tickets, matches and events with the same numbers."""
+        with PostgresJournal(self.url, "the database") as main:
+            events: list[ev.Event] = [ev.OperatorActed(1, "who", "what", "whom"), ev.Resumed(1, 1)] * 20
+            rows: Any = [(number, {"main": number}) for number in range(12)]
+            main.append(Commit(1, 0, events, [], rows, rows, rows))
+            main.save_checkpoint(Checkpoint(1, "x", b"x"))
+            main.save_in_pieces(40, "y", [b"y", b"y"])
+        line = Line(self.url, "the database")
+        assert make_lane(line, "second") == make_lane(line, "second") == (2, "second")
+        line.close()
+        self.beside = self.rows_beside()
+
+    def rows_beside(self) -> list[Any]:
+        """What the other lane holds."""
+        named = [table.name for table in TABLES if not table.shared]
+        return [postgres.bare(self.url, f"SELECT * FROM evenmatch.{name} WHERE journal = 1") for name in named]
 
     def teardown(self) -> None:
         if hasattr(self, "sqlite"):
             self.sqlite.close()
             self.folder.cleanup()
+        if hasattr(self, "postgres"):
+            self.postgres.close()
+            assert self.lane == 1 or self.rows_beside() == self.beside
 
     def both(self, call: Any) -> Any:
-        """The one answer of both, or the one kind of error."""
+        """The one answer of all of them, or the one kind of error."""
         answers: list[Any] = []
-        for journal in (self.memory, self.sqlite):
+        for journal in (self.memory, self.sqlite, self.postgres):
             try:
                 answers.append(call(journal))
             except JournalError as error:
                 answers.append(isinstance(error, JournalStale))
-        assert answers[0] == answers[1]
+        assert answers[0] == answers[1] == answers[2]
         return answers[0]
 
     @rule(
@@ -95,7 +127,9 @@ class JournalMachine(RuleBasedStateMachine):
     def reopen(self) -> None:
         self.sqlite.close()
         self.stale.append(self.memory)
+        self.postgres.close()
         self.memory, self.sqlite = MemoryJournal(self.store), SqliteJournal(self.path)
+        self.postgres = PostgresJournal(self.url, "the database", journal=self.lane)
 
     @precondition(lambda self: self.stale)
     @rule()
@@ -104,6 +138,7 @@ class JournalMachine(RuleBasedStateMachine):
         with sqlite3.connect(self.path) as other:
             other.execute("UPDATE owner SET fence = fence + 1")
         other.close()
+        postgres.bare(self.url, "UPDATE evenmatch.leases SET fence = fence + 1")
         before, self.memory = self.memory, self.stale[-1]
         commit = Commit(before.last + 1, 0, [ev.Resumed(1, 1)], [(1_000, "stale")])
         assert self.both(lambda journal: journal.append(commit)) is True
@@ -113,17 +148,19 @@ class JournalMachine(RuleBasedStateMachine):
         with sqlite3.connect(self.path) as other:
             other.execute("UPDATE owner SET fence = fence - 1")
         other.close()
+        postgres.bare(self.url, "UPDATE evenmatch.leases SET fence = fence - 1")
 
     @rule()
     def archive(self) -> None:
         before = [event for _, event in self.memory.read(0)]
         gone = self.memory.archive()
-        target = self.path.with_name("archive.evm")
-        assert self.sqlite.archive(target) == gone
-        if target.exists():
-            with SqliteJournal(target, read_only=True) as archived:
-                tail = [event for _, event in archived.read(archived.last - gone)]
-            assert encode_events(tail) == encode_events(before[:gone])
+        for journal, name in ((self.sqlite, "archive.evm"), (self.postgres, "other.evm")):
+            target = self.path.with_name(name)
+            assert journal.archive(target) == gone
+            if target.exists():
+                with SqliteJournal(target, read_only=True) as archived:
+                    tail = [event for _, event in archived.read(archived.last - gone)]
+                assert encode_events(tail) == encode_events(before[:gone])
 
     @rule(after=st.integers(0, 30))
     def read(self, after: int) -> None:
@@ -152,12 +189,13 @@ class JournalMachine(RuleBasedStateMachine):
         self.both(lambda journal: journal.finished_ticket(number))
         self.both(lambda journal: journal.finished_match(number))
         self.both(lambda journal: journal.recent_tickets(number))
+        self.both(lambda journal: journal.recent_tickets(2, number))
 
     @rule()
     def ends(self) -> None:
         self.both(lambda journal: (journal.oldest, journal.last, journal.fence, journal.last_player()))
         self.both(lambda journal: journal.newest_checkpoint())
-        assert list(self.sqlite.checkpoints()) == self.store.checkpoints
+        self.both(lambda journal: list(journal.checkpoints()))
         self.both(lambda journal: journal.names_of(list(range(12))))
 
 

@@ -11,8 +11,10 @@ from evenmatch.domain.events import Resumed
 from evenmatch.errors import JournalDamaged, JournalError
 from evenmatch.storage.memory import MemoryJournal, MemoryStore
 from evenmatch.storage.outbox import Letter, Server
+from evenmatch.storage.postgres import PostgresJournal
 from evenmatch.storage.protocol import Commit, Journal
 from evenmatch.storage.sqlite import SqliteJournal
+from tests import postgres
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "journal-0.1.0.evm"
 PENDING = Letter(7, "duel", 1_000)
@@ -22,10 +24,13 @@ DEAD = Letter(5, "team5", 800, "dead", 5, 990, "answered with status 503")
 Opened = Callable[[], Journal]
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
 def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Opened:
     """Opens one journal, again and again."""
     store, path = MemoryStore(), tmp_path / "evenmatch.db"
+    if request.param == "postgres":
+        url = postgres.cleared()
+        return lambda: PostgresJournal(url, "the database")
     return lambda: MemoryJournal(store) if request.param == "memory" else SqliteJournal(path)
 
 

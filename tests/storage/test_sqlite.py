@@ -26,6 +26,7 @@ from evenmatch.errors import (
 )
 from evenmatch.recovery import checkpoint_in_pieces, checkpoint_of, recover, verify
 from evenmatch.storage.codec import SCHEMA
+from evenmatch.storage.files import is_served
 from evenmatch.storage.protocol import Checkpoint, Commit
 from evenmatch.storage.sqlite import APPLICATION_ID, SqliteJournal
 from tests.core.tour import GRAND_TOUR
@@ -673,3 +674,12 @@ def test_a_file_of_schema_1_gets_what_it_lacks(path: Path) -> None:
         journal.save_in_pieces(*checkpoint_in_pieces(state))
         assert journal._db.execute("PRAGMA user_version").fetchone()[0] == SCHEMA
         assert state_hash(recover(journal)) == state_hash(state)
+
+
+def test_a_file_knows_whether_somebody_serves_it(tmp_path: Path) -> None:
+    path = tmp_path / "journal.db"
+    assert not is_served(path)
+    with SqliteJournal(path):
+        assert is_served(path)
+        assert is_served(path), "asking takes nothing away"
+    assert not is_served(path)

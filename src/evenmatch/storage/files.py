@@ -41,6 +41,19 @@ def _cut_short(path: Path, head: bytes) -> bool:
     return is_pages_valid and path.stat().st_size < pages * (65536 if page_size == 1 else page_size)
 
 
+def is_served(path: Path) -> bool:
+    """Does somebody own the journal in this file now?"""
+    real = path.resolve()
+    try:
+        with real.with_name(real.name + ".lock").open("r") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
 def take_lock(path: Path) -> TextIO:
     """Hold the lock file next to the journal for as long as we own it."""
     real = path.resolve()  # one file has one lock, by whatever link it is reached

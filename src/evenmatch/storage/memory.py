@@ -1,13 +1,16 @@
 """The in-memory twin of the journal: the same answers, nothing durable. For tests, the lab and embedding."""
 
+import contextlib
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import Any
 
 from evenmatch.domain.events import Event
-from evenmatch.errors import JournalError, JournalStale
+from evenmatch.errors import JournalError, JournalStale, JournalWithdrawn
 
+from . import alone
 from .erasing import Traces
+from .inbox import Outcome, Request
 from .memory_ledger import MemoryLedger
 from .openings import Opening
 from .outbox import Letter
@@ -33,10 +36,17 @@ class MemoryStore:
         self.openings: dict[str, dict[int, Opening]] = {}
         self.ledger = MemoryLedger()
         self.outbox: dict[int, Letter] = {}
+        self.inbox: dict[str, Request] = {}
+        self.outcomes: dict[str, Outcome] = {}
 
 
 class MemoryJournal:
     """One ownership of a store."""
+
+    ahead_s = 0.0
+    """Time is this machine's."""
+    lane, lane_name, shared = 1, "main", False
+    number, claimed_elsewhere, settle_claims = alone.number, alone.claimed_elsewhere, alone.settle_claims
 
     def __init__(self, store: MemoryStore | None = None) -> None:
         self.store = MemoryStore() if store is None else store
@@ -74,6 +84,8 @@ class MemoryJournal:
             raise JournalError(f"a commit must start at {self.last + 1}, not {commit.first_sequence}")
         if any("\0" in name for _, name in commit.names):
             raise JournalError("a name with a NUL character cannot be kept")
+        if any(outcome.id not in store.inbox for outcome in commit.outcomes):
+            raise JournalWithdrawn("a request was taken back while it was carried out")
         going = {row.number for row in commit.erasures}
         known = [store.numbers[name] for _, name in commit.names if name in store.numbers]
         numbers, names = [number for number, _ in commit.names], [name for _, name in commit.names]
@@ -100,6 +112,17 @@ class MemoryJournal:
         for opening in commit.openings():
             store.openings.setdefault(opening.queue, {})[opening.version] = opening
         store.outbox.update((letter.match, letter) for letter in commit.letters)
+        for outcome in commit.outcomes:
+            del store.inbox[outcome.id]
+            store.outcomes[outcome.id] = Outcome(outcome.id, outcome.body, commit.last_sequence)
+
+    def follow(self, after: int) -> list[tuple[int, int, list[Event]]]:
+        """The commits after a sequence: first sequence, time, events."""
+        return [(c.first_sequence, c.at_ms, c.events) for c in self.store.commits if c.first_sequence > after]
+
+    def reasons(self) -> list[tuple[str, int, bytes]]:
+        """Nobody writes them down here."""
+        return []
 
     def read(self, after: int) -> Iterator[tuple[int, Event]]:
         """Every event after a sequence, with its own."""
@@ -136,6 +159,25 @@ class MemoryJournal:
         """The saved state to start from."""
         return self.store.checkpoints[-1] if self.store.checkpoints else None
 
+    def checkpoints(self) -> Iterator[Checkpoint]:
+        """The saved states, oldest first."""
+        return iter(list(self.store.checkpoints))
+
+    @property
+    def place(self) -> str | None:
+        """Nowhere that others could open it."""
+        return None
+
+    @property
+    def reachable(self) -> bool:
+        """Memory always is."""
+        return True
+
+    @contextlib.contextmanager
+    def reader(self) -> Iterator["MemoryJournal"]:
+        """The same for another thread: itself."""
+        yield self
+
     def archive(self) -> int:
         """Drop the commits that the kept checkpoints have behind them; returns how many events went."""
         if not self.store.checkpoints:
@@ -166,9 +208,10 @@ class MemoryJournal:
         """The record of a ticket that has left the state."""
         return self.store.tickets.get(ticket)
 
-    def recent_tickets(self, limit: int) -> list[tuple[int, dict[str, Any]]]:
+    def recent_tickets(self, limit: int, before: int | None = None) -> list[tuple[int, dict[str, Any]]]:
         """Those of the tickets that have left the state which joined last, newest first."""
-        return [(number, self.store.tickets[number]) for number in sorted(self.store.tickets, reverse=True)[:limit]]
+        numbers = sorted((one for one in self.store.tickets if before is None or one < before), reverse=True)
+        return [(number, self.store.tickets[number]) for number in numbers[:limit]]
 
     def finished_match(self, match: int) -> dict[str, Any] | None:
         """The record of a match that has left the state."""

@@ -9,11 +9,16 @@ Pieces that a crash left without a row do not count and are dropped by the next 
 import contextlib
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-from .transactions import connect, fenced, said_clearly
+from evenmatch.errors import JournalDamaged
+
+from .codec import SCHEMA
+from .memory import CHECKPOINTS_KEPT
+from .protocol import Checkpoint
+from .transactions import connect, crc32, fenced, said_clearly
 
 _TABLE: Final = """CREATE TABLE IF NOT EXISTS checkpoint_pieces (
     sequence INTEGER NOT NULL, piece INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (sequence, piece)
@@ -65,3 +70,31 @@ def joined(db: sqlite3.Connection, sequence: int) -> bytes:
     """The body of a checkpoint that was written in pieces."""
     pieces = "SELECT body FROM checkpoint_pieces WHERE sequence = ? ORDER BY piece"
     return b"".join(body for (body,) in db.execute(pieces, (sequence,)))
+
+
+def enter(db: sqlite3.Connection, checkpoint: Checkpoint, crc: int, last: int) -> None:
+    """Enter a checkpoint's row; older ones that nothing needs are dropped. `last`: the last sequence written."""
+    # An archive beside us may move the journal's beginning at any other time.
+    first = db.execute("SELECT min(first_sequence) FROM commits").fetchone()[0]
+    base = (last + 1 if first is None else first) - 1
+    db.execute(
+        "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?)",
+        (checkpoint.sequence, checkpoint.hash, SCHEMA, crc, checkpoint.body),
+    )
+    db.execute(
+        "DELETE FROM checkpoints WHERE sequence <> ? AND sequence NOT IN"
+        " (SELECT sequence FROM checkpoints ORDER BY sequence DESC LIMIT ?)",
+        (base, CHECKPOINTS_KEPT),
+    )
+
+
+def read(db: sqlite3.Connection, path: Path, order: str) -> Iterator[Checkpoint]:
+    """The saved states in an order, such as ASC."""
+    with said_clearly(path):
+        for sequence, digest, crc, body in db.execute(
+            f"SELECT sequence, hash, crc, body FROM checkpoints ORDER BY sequence {order}"
+        ):
+            content = joined(db, sequence) if body == b"" else body
+            if crc32(content) != crc:
+                raise JournalDamaged(f"{path}: the checkpoint at {sequence} is not what was written (checksum)")
+            yield Checkpoint(sequence, digest, content)

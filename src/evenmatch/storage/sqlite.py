@@ -11,9 +11,7 @@ A file that is not ours, is damaged, or was written by a newer evenmatch is refu
 
 import contextlib
 import sqlite3
-import zlib
 from collections.abc import Callable, Iterable, Iterator
-from importlib import resources
 from pathlib import Path
 from typing import Any, Final, TextIO, TypeVar
 
@@ -22,30 +20,31 @@ import msgspec
 from evenmatch.domain.events import Event
 from evenmatch.errors import JournalDamaged, JournalError, JournalForeign, JournalNewer
 
-from . import outbox, sqlite_ledger
+from . import alone, archives, outbox, pieces, sqlite_ledger, sqlite_whole
 from .audit import AUDIT_TABLE, audited
 from .codec import SCHEMA, decode_events, encode_events
 from .erasing import ERASED_TABLE, Traces, erase, last_number, overwriting, traces_in
 from .files import check_file, take_lock
 from .memory import CHECKPOINTS_KEPT
 from .openings import OPENINGS_TABLE, Opening, read_openings, write_openings
-from .pieces import forget, joined, write
-from .protocol import Checkpoint, Commit
+from .protocol import Checkpoint, Commit, Whole
+from .pruning import Pruned, prune_file
 from .recent import Part, Recent, split
 from .sqlite_ledger import SqliteLedger
-from .transactions import connect, fenced, owner, said_clearly, whole
+from .tables import LAST, Table
+from .transactions import connect, crc32, fenced, owner, said_clearly, whole
 
 APPLICATION_ID: Final = 0x65766D31  # "evm1"
 T = TypeVar("T")
 
 
-def _crc(body: object) -> int:
-    """The checksum of a body; -1, which no body has, for what a damaged file gives in place of one."""
-    return zlib.crc32(body) if isinstance(body, bytes) else -1
-
-
 class SqliteJournal:
     """One ownership of a journal file; with `read_only`, a look at it."""
+
+    ahead_s = 0.0
+    """Time is this machine's."""
+    lane, lane_name, shared = 1, "main", False
+    number, claimed_elsewhere, settle_claims = alone.number, alone.claimed_elsewhere, alone.settle_claims
 
     def __init__(self, path: Path, *, read_only: bool = False, own: bool = True) -> None:
         """`own=False`: work on a journal beside its owner, without taking it over (see `archive`)."""
@@ -76,7 +75,7 @@ class SqliteJournal:
         application = db.execute("PRAGMA application_id").fetchone()[0]
         tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
         if own and not application and not tables:
-            self._create()
+            sqlite_whole.create(db, APPLICATION_ID)
         elif application != APPLICATION_ID:
             raise JournalForeign(f"{self.path} is an SQLite file, but not an evenmatch journal; choose another --db")
         schema = db.execute("PRAGMA user_version").fetchone()[0]
@@ -91,7 +90,7 @@ class SqliteJournal:
         self._recent.after = saved or 0
         self._fence = owner(self._db, self.path)
         if own:
-            self._check_tail()
+            sqlite_whole.check_tail(db, self.path, self.newest_checkpoint())
             db.execute("PRAGMA journal_mode = WAL")
             db.execute("PRAGMA synchronous = FULL")
             for table in (AUDIT_TABLE, OPENINGS_TABLE, ERASED_TABLE):
@@ -103,22 +102,23 @@ class SqliteJournal:
             db.execute("UPDATE owner SET fence = fence + 1")
             self._fence = owner(self._db, self.path)
 
-    def _check_tail(self) -> None:
-        """Read what a recovery will read, as far as checksums tell."""
-        newest = self.newest_checkpoint()
-        expected = None if newest is None else newest.sequence + 1
-        for first, last, crc, body in self._db.execute(
-            "SELECT first_sequence, last_sequence, crc, body FROM commits WHERE first_sequence >= ? ORDER BY 1",
-            (expected or 0,),
-        ):
-            if _crc(body) != crc or (expected is not None and first != expected):
-                raise JournalDamaged(f"{self.path}: the commit at {first} is not what was written, or one is missing")
-            expected = whole(self.path, last) + 1
+    @property
+    def name(self) -> str:
+        """What it is called in messages: its path."""
+        return str(self.path)
 
-    def _create(self) -> None:
-        script = resources.files(__package__).joinpath("journal.sql").read_text("utf-8")
-        marks = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA};"
-        self._db.executescript(f"BEGIN IMMEDIATE; {script} {marks} COMMIT;")
+    @property
+    def place(self) -> str:
+        """Where it can be opened."""
+        return str(self.path)
+
+    def when_lost(self, call: Callable[[str], None]) -> None:
+        """Nobody takes a locked file over; who replaces the owner all the same is noticed by the next commit."""
+
+    @property
+    def reachable(self) -> bool:
+        """A file is there, as far as anybody knows before trying."""
+        return True
 
     @property
     def fence(self) -> int:
@@ -152,7 +152,7 @@ class SqliteJournal:
             if commit.events:
                 db.execute(
                     "INSERT INTO commits VALUES (?, ?, ?, ?, ?, ?, ?)",
-                    (commit.first_sequence, commit.last_sequence, commit.at_ms, SCHEMA, self._fence, _crc(body), body),
+                    (commit.first_sequence, commit.last_sequence, commit.at_ms, SCHEMA, self._fence, crc32(body), body),
                 )
             if commit.erasures:
                 erase(db, commit.erasures, commit.at_ms)
@@ -188,7 +188,7 @@ class SqliteJournal:
     def _events(
         self, decode: Callable[[bytes, int], list[T]], first: int, last: int, schema: int, crc: int, body: bytes
     ) -> list[T]:
-        if _crc(body) != crc:
+        if crc32(body) != crc:
             raise JournalDamaged(f"{self.path}: the commit at sequence {first} is not what was written (checksum)")
         events = decode(body, whole(self.path, schema))
         if len(events) != whole(self.path, last) - first + 1:
@@ -224,41 +224,21 @@ class SqliteJournal:
     def save_checkpoint(self, checkpoint: Checkpoint) -> None:
         """Keep a saved state; older ones that nothing needs are dropped."""
         with self._transaction() as db:
-            forget(db, checkpoint.sequence)
-            self._enter(db, checkpoint, _crc(checkpoint.body))
+            pieces.forget(db, checkpoint.sequence)
+            self._enter(db, checkpoint, crc32(checkpoint.body))
 
-    def save_in_pieces(self, sequence: int, hash: str, pieces: Iterable[bytes]) -> None:
+    def save_in_pieces(self, sequence: int, hash: str, bodies: Iterable[bytes]) -> None:
         """Keep a large state while commits go on; may be called from another thread."""
         row = Checkpoint(sequence, hash, b"")
-        write(self.path, self._fence, sequence, pieces, lambda db, crc: self._enter(db, row, crc))
+        pieces.write(self.path, self._fence, sequence, bodies, lambda db, crc: self._enter(db, row, crc))
 
     def _enter(self, db: sqlite3.Connection, checkpoint: Checkpoint, crc: int) -> None:
         self._recent.after = max(self._recent.after, checkpoint.sequence)
-        # An archive beside us may move the journal's beginning at any other time.
-        first = db.execute("SELECT min(first_sequence) FROM commits").fetchone()[0]
-        base = (self._last + 1 if first is None else first) - 1
-        db.execute(
-            "INSERT OR REPLACE INTO checkpoints VALUES (?, ?, ?, ?, ?)",
-            (checkpoint.sequence, checkpoint.hash, SCHEMA, crc, checkpoint.body),
-        )
-        db.execute(
-            "DELETE FROM checkpoints WHERE sequence <> ? AND sequence NOT IN"
-            " (SELECT sequence FROM checkpoints ORDER BY sequence DESC LIMIT ?)",
-            (base, CHECKPOINTS_KEPT),
-        )
+        pieces.enter(db, checkpoint, crc, self._last)
 
     def checkpoints(self, order: str = "ASC") -> Iterator[Checkpoint]:
         """The saved states, oldest first."""
-        with said_clearly(self.path):
-            for sequence, digest, crc, body in self._db.execute(
-                f"SELECT sequence, hash, crc, body FROM checkpoints ORDER BY sequence {order}"
-            ):
-                content = joined(self._db, sequence) if body == b"" else body
-                if _crc(content) != crc:
-                    raise JournalDamaged(
-                        f"{self.path}: the checkpoint at {sequence} is not what was written (checksum)"
-                    )
-                yield Checkpoint(sequence, digest, content)
+        return pieces.read(self._db, self.path, order)
 
     def newest_checkpoint(self) -> Checkpoint | None:
         """The saved state to start from."""
@@ -290,12 +270,11 @@ class SqliteJournal:
         """The record of a ticket that has left the state."""
         return self._record("SELECT body FROM tickets WHERE ticket = ?", ticket)
 
-    def recent_tickets(self, limit: int) -> list[tuple[int, dict[str, Any]]]:
+    def recent_tickets(self, limit: int, before: int | None = None) -> list[tuple[int, dict[str, Any]]]:
         """Those of the tickets that have left the state which joined last, newest first."""
+        sql = "SELECT ticket, body FROM tickets WHERE ticket < ? ORDER BY ticket DESC LIMIT ?"
         with said_clearly(self.path):
-            rows = self._db.execute(
-                "SELECT ticket, body FROM tickets ORDER BY ticket DESC LIMIT ?", (limit,)
-            ).fetchall()
+            rows = self._db.execute(sql, (LAST if before is None else before, limit)).fetchall()
         return [(number, self._decoded(body)) for number, body in rows]
 
     def finished_match(self, match: int) -> dict[str, Any] | None:
@@ -339,46 +318,68 @@ class SqliteJournal:
         Safe while a server runs, for it never reads that far back to recover; safe to repeat after a crash, for
         nothing is dropped here that is not there.
         """
-        with said_clearly(self.path):
-            base = self._db.execute(
-                "SELECT min(sequence) FROM (SELECT sequence FROM checkpoints ORDER BY sequence DESC LIMIT ?)",
-                (CHECKPOINTS_KEPT,),
-            ).fetchone()[0]
-        if base is None:
-            return 0
         if target.resolve() == self.path.resolve():
             raise JournalError(f"{target} cannot be its own archive: name another file")
-        with SqliteJournal(target) as other, said_clearly(target):
-            self._copy(base, other)
-        with self._transaction() as db:
-            events = "SELECT coalesce(sum(last_sequence - first_sequence + 1), 0) FROM commits WHERE last_sequence <= ?"
-            gone = int(db.execute(events, (base,)).fetchone()[0])
-            db.execute("DELETE FROM commits WHERE last_sequence <= ?", (base,))
-            db.execute("DELETE FROM checkpoints WHERE sequence < ?", (base,))
-        return gone
+        newest = "SELECT min(sequence) FROM (SELECT sequence FROM checkpoints ORDER BY sequence DESC LIMIT ?)"
+        while True:
+            with said_clearly(self.path):
+                base = self._db.execute(newest, (CHECKPOINTS_KEPT,)).fetchone()[0]
+            if base is None:
+                return 0
+            with SqliteJournal(target) as other, said_clearly(target):
+                archives.keep(self, other, base)
+            with self._transaction() as db:
+                if db.execute("SELECT 1 FROM checkpoints WHERE sequence = ?", (base,)).fetchone() is None:
+                    continue  # its owner has dropped it meanwhile, for newer ones
+                events = "SELECT sum(last_sequence - first_sequence + 1) FROM commits WHERE last_sequence <= ?"
+                gone = int(db.execute(events, (base,)).fetchone()[0] or 0)
+                db.execute("DELETE FROM commits WHERE last_sequence <= ?", (base,))
+                db.execute("DELETE FROM checkpoints WHERE sequence < ?", (base,))
+            return gone
 
-    def _copy(self, base: int, other: "SqliteJournal") -> None:
-        """Copy the commits up to a sequence that an archive does not have yet; those it has must be ours."""
-        start = self.oldest
-        if other.last == 0:
-            other._last = start - 1
-        both = "SELECT first_sequence, last_sequence, crc FROM commits WHERE last_sequence <= ? AND first_sequence"
-        mine = self._db.execute(f"{both} <= ? ORDER BY 1", (base, other.last)).fetchall()
-        theirs = other._db.execute(f"{both} >= ? ORDER BY 1", (base, start)).fetchall()
-        if mine != theirs or other.last + 1 < start:
-            raise JournalError(f"{other.path} is not the archive of {self.path}: name another file")
-        rows = self._db.execute(
-            "SELECT * FROM commits WHERE last_sequence <= ? AND first_sequence > ? ORDER BY 1", (base, other.last)
-        )
-        while chunk := rows.fetchmany(1_000):
-            with other._transaction() as db:
-                db.executemany("INSERT INTO commits VALUES (?, ?, ?, ?, ?, ?, ?)", chunk)
+    def prune(self, before_ms: int) -> Pruned:
+        """Drop the records of finished tickets and matches from before a moment."""
+        return prune_file(self._db, self.path, self._transaction, before_ms)
+
+    def ends(self, start: int, begun: int, upto: int) -> list[archives.Ends]:
+        """The commits that begin at one sequence or later and at another or before, and end in time."""
+        sql = "SELECT first_sequence, last_sequence, crc FROM commits WHERE first_sequence BETWEEN ? AND ?"
+        return self._db.execute(f"{sql} AND last_sequence <= ? ORDER BY 1", (start, begun, upto)).fetchall()
+
+    def raw(self, after: int, upto: int) -> Iterator[tuple[Any, ...]]:
+        """Commits as they stand in the table, those beyond a sequence and up to one."""
+        sql = "SELECT * FROM commits WHERE last_sequence <= ? AND first_sequence > ? ORDER BY 1"
+        return iter(self._db.execute(sql, (upto, after)))
+
+    def take(self, rows: list[tuple[Any, ...]], begins_at: int) -> None:
+        """Put commits of another journal into this one, which is an archive and may be empty yet."""
+        self._last = self._last or begins_at - 1
+        with self._transaction() as db:
+            db.executemany("INSERT INTO commits VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+
+    def snapshot(self) -> contextlib.AbstractContextManager[Whole]:
+        """All tables as of one moment."""
+        return sqlite_whole.snapshot(self.path)
+
+    def fill(self, last: int, rows: Callable[[Table], Iterator[tuple[Any, ...]]]) -> None:
+        """Take all tables of another journal, at once; only a new journal does."""
+        with self._transaction() as db:
+            sqlite_whole.fill(db, rows)
+        self._last, self._fence = last, owner(self._db, self.path)
+
+    def size(self) -> int:
+        """About how many bytes it takes up."""
+        return sqlite_whole.size(self.path)
 
     def damage(self) -> list[str]:
         """What SQLite itself finds wrong with the file; empty = nothing."""
-        with said_clearly(self.path):
-            found = [str(row[0]) for row in self._db.execute("PRAGMA integrity_check(10)")]
-        return [] if found == ["ok"] else found
+        return sqlite_whole.damage(self._db, self.path)
+
+    @contextlib.contextmanager
+    def reader(self) -> Iterator["SqliteJournal"]:
+        """A look at the same file for a thread that does not own it."""
+        with SqliteJournal(self.path, read_only=True) as reading:
+            yield reading
 
     def close(self) -> None:
         """Let go of the file."""

@@ -2,6 +2,7 @@
 
 import contextlib
 import sqlite3
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,6 +36,11 @@ def said_clearly(path: Path) -> Iterator[None]:
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             raise JournalUnavailable(f"{path} is locked by another program ({error})") from error
         raise JournalUnavailable(f"{path} cannot be used: {error}") from error
+
+
+def crc32(body: object) -> int:
+    """The checksum of a body; -1, which no body has, for what a damaged file gives in place of one."""
+    return zlib.crc32(body) if isinstance(body, bytes) else -1
 
 
 def whole(path: Path, value: object) -> int:
