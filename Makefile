@@ -16,8 +16,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 ARGS ?=
-# Two test files at a time: much of a test's time is a server that starts or waits.
-SIDE_BY_SIDE := --numprocesses 2 --dist loadfile
+# Three test files at a time, on two cores: much of a test's time is a server that starts or waits.
+SIDE_BY_SIDE := --numprocesses 3 --dist loadfile
 
 # Settings of the user's own pip that would put packages elsewhere, or ask questions, must not reach ours.
 # Mirrors, proxies and certificates may: the hashes of the lock say what is let in, wherever it comes from.
@@ -81,6 +81,8 @@ browser: $(READY)
 	fi
 	@command -v chromium >/dev/null || echo "test: NOT RUN: the dashboard's tests, for there is no chromium (apt-get install chromium)"
 
+test test-all: export PYTHONDONTWRITEBYTECODE =
+
 test: check browser
 	@$(BIN)/python -m pytest $(SIDE_BY_SIDE) $(ARGS)
 
@@ -96,10 +98,11 @@ bench: $(READY)
 	@$(BIN)/evenmatch bench start
 	@$(BIN)/evenmatch bench live
 	@$(BIN)/evenmatch bench lab
+	@$(BIN)/evenmatch bench cluster
 
 lock: $(READY)
 	@$(BIN)/python -m uv --version >/dev/null 2>&1 || $(PIP) install uv
-	@$(BIN)/python -m uv --quiet pip compile pyproject.toml --extra dev --extra bench --extra build --extra lab --upgrade \
+	@$(BIN)/python -m uv --quiet pip compile pyproject.toml --extra dev --extra bench --extra build --extra lab --extra postgres --upgrade \
 	    --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header \
 	    --no-annotate --output-file requirements.lock
 	@$(MAKE) setup

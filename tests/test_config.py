@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any, Final
 
+import msgspec
 import pytest
 import tomli_w
 from hypothesis import given
@@ -70,8 +71,12 @@ def test_every_key_of_a_queue_is_read() -> None:
     )
 
 
+EMPTY = config.with_door(QueueSpec("duel", matcher=MatcherSpec("even")))
+
+
 def test_an_empty_queue_has_every_default_and_no_ready_check() -> None:
-    assert config.parse("[queues.duel]", "queues.toml") == (QueueSpec("duel"),)
+    assert config.parse("[queues.duel]", "queues.toml") == (EMPTY,)
+    assert EMPTY.matcher == MatcherSpec("even")
 
 
 def test_whole_seconds_become_floats() -> None:
@@ -136,7 +141,7 @@ def test_a_file_that_is_not_utf8_names_the_line_and_the_byte(tmp_path: Path) -> 
 def test_a_byte_order_mark_and_windows_line_ends_are_read(tmp_path: Path) -> None:
     path = tmp_path / "queues.toml"
     path.write_bytes(b"\xef\xbb\xbf[queues.duel]\r\nwave = { every_s = 2 }\r\n")
-    assert config.load(path) == (QueueSpec("duel", wave=WaveSpec(2.0)),)
+    assert config.load(path) == (msgspec.structs.replace(EMPTY, wave=WaveSpec(2.0)),)
 
 
 # Malformed TOML.
@@ -183,7 +188,7 @@ def test_a_key_one_level_too_high_is_shown_its_table() -> None:
 
 def test_an_unknown_key_at_the_top_is_told() -> None:
     assert mistake("[queue.duel]") == (
-        "queues.toml:1: queue: unknown key 'queue' at the top: did you mean 'queues'? known keys: queues"
+        "queues.toml:1: queue: unknown key 'queue' at the top: did you mean 'queues'? known keys: queues, lanes, shards"
     )
 
 
@@ -215,7 +220,7 @@ DUEL: Final = "[queues.duel]\n"
         (DUEL + "format = { size = {} }", "queues.duel.format.size", "a table is not a whole number"),
         (DUEL + 'require_equal = "region"', "queues.duel.require_equal", "is not an array"),
         (DUEL + 'require_equal = ["a", 2]', "queues.duel.require_equal", "entry 2, 2, is not a string"),
-        (DUEL + 'matcher = "first_come"', "queues.duel.matcher", 'write one such as { name = "first_come" }'),
+        (DUEL + 'matcher = "first_come"', "queues.duel.matcher", 'write one such as { name = "even" }'),
         (DUEL + "matcher = {}", "queues.duel.matcher", "the table names no matcher"),
         (DUEL + "matcher = { name = 3 }", "queues.duel.matcher.name", "3 is not a matcher's name"),
         (DUEL + 'matcher = { name = "frist_come" }', "queues.duel.matcher", "did you mean 'first_come'?"),
@@ -439,10 +444,21 @@ def test_ratings_come_back_from_toml_as_they_went() -> None:
 # `evenmatch check`.
 
 
+def test_check_notes_what_cannot_come_about(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "queues.toml"
+    path.write_text("[queues.duel]\nticket = { expires_s = 600 }\n[queues.long]\n")
+    check(path)
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "note: duel: tickets expire after 600 s, before they would go first (outlier_s = 600)" in shown
+    assert "before they would accept any rating (window_free_s = 600)" in shown
+    assert "note: long" not in shown
+    assert "2 queues, no mistakes" in shown
+
+
 def test_check_shows_the_queues_of_a_right_file(capsys: pytest.CaptureFixture[str]) -> None:
     check(EXAMPLE)
     shown = capsys.readouterr()
-    for word in ("duel", "2x5", "first_come", "2.5 s", "none", "1800 s", "12 queues, no mistakes", "even"):
+    for word in ("duel", "2x5", "2.5 s", "none", "1800 s", "12 queues, no mistakes", "even"):
         assert word in shown.out
     assert shown.err == ""
 
@@ -457,3 +473,31 @@ def test_check_tells_mistakes_on_stderr_and_leaves_with_2(tmp_path: Path, capsys
     assert shown.out == ""
     assert f"{path}:2: queues.duel.wave.evry_s: unknown key 'evry_s'" in shown.err
     assert shown.err.endswith("2 mistakes\n")
+
+
+def test_check_notes_that_a_cap_without_regions_counts_pings_only(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "queues.toml"
+    path.write_text('[queues.duel]\nmatcher = { name = "even", latency_cap_ms = 80 }\n', "utf-8")
+    check(path)
+    told = " ".join(capsys.readouterr().out.split())
+    assert "note: duel: latency_cap_ms counts ping_ms only" in told
+    assert 'add venue = { regions = ["eu", "us"] }' in told
+    path.write_text(path.read_text("utf-8") + 'venue = { regions = ["eu"] }\n', "utf-8")
+    check(path)
+    assert "note" not in capsys.readouterr().out
+
+
+def test_all_mistaken_parameters_of_a_matcher_are_told_and_what_the_others_make_of_the_format() -> None:
+    text = """
+[queues.team]
+format = { teams = 2, size = 5 }
+matcher = { name = "even", hold = "maybe", window = -1, windw = 3, roles = { tank = 1 } }
+"""
+    with pytest.raises(ConfigError) as caught:
+        config.parse(text, "q.toml")
+    told = str(caught.value).splitlines()
+    assert len(told) == 4
+    for words in ("hold must be true or false", "window must be", "unknown parameter 'windw'", "1 places for roles"):
+        assert any(words in line for line in told), words

@@ -20,8 +20,10 @@ from evenmatch.domain.queue import QueueSpec, ReadyCheckSpec
 from evenmatch.domain.refusals import Reasons
 from evenmatch.matchers import registry
 from evenmatch.service.metrics import Metrics
+from evenmatch.service.metrics_together import text
+from evenmatch.service.node_metrics import NodeMetrics
+from evenmatch.service.owner import Owner
 from evenmatch.service.routes import litestar_app
-from evenmatch.service.runner import Runner
 from evenmatch.service.signing import signature
 from evenmatch.service.sockets import Hub
 from evenmatch.service.wire import WireReasons
@@ -30,11 +32,16 @@ from evenmatch.storage.memory import MemoryJournal
 
 ROOT: Final = Path(__file__).parent.parent
 DOCS: Final = sorted(
-    [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "decisions").glob("*.md"), ROOT / "examples/README.md"]
+    [
+        *ROOT.glob("*.md"),
+        *(ROOT / "docs").glob("*.md"),
+        *(ROOT / "decisions").glob("*.md"),
+        *(ROOT / "examples").rglob("*.md"),
+    ]
 )
 ROOTS: Final = (ROOT, ROOT / "src" / "evenmatch")
 """Where a path in a document may begin, besides the document's own folder."""
-NESTED: Final = ("journal", "bench", "drill", "keys", "lab", "queues")
+NESTED: Final = ("journal", "bench", "cluster", "drill", "keys", "lab", "queues")
 """Verbs that have verbs of their own."""
 EXAMPLES: Final = sorted((ROOT / "examples").glob("*.py"))
 
@@ -168,7 +175,7 @@ def test_every_make_verb_exists(path: Path) -> None:
 @every_document
 def test_every_variable_is_a_setting(path: Path) -> None:
     known = {PREFIX + field.upper() for field in Settings.__struct_fields__}
-    known |= {PREFIX + "TESTS", PREFIX + "PLAYER_SECRET_FILE", API_KEY}
+    known |= {PREFIX + "TESTS", PREFIX + "TEST_POSTGRES", PREFIX + "PLAYER_SECRET_FILE", API_KEY}
     assert set(re.findall(rf"\b{PREFIX}[A-Z_]+\b", path.read_text("utf-8"))) <= known | {PREFIX}
 
 
@@ -226,7 +233,7 @@ def test_the_quick_start_is_what_the_server_prints(capsys: pytest.CaptureFixture
 
 def paths_served() -> set[str]:
     """Every HTTP path, with what varies left out."""
-    runner = Runner(MemoryJournal(), config.builtin(), Settings(), lambda *_: None)
+    runner = Owner(MemoryJournal(), config.builtin(), Settings(), lambda *_: None)
     served = litestar_app(runner, Hub(runner), Settings(), "0")
     return {re.sub(r"\{[^}]*\}", "{}", route.path) for route in served.routes}
 
@@ -245,9 +252,11 @@ def test_every_reason_and_problem_is_one(path: Path) -> None:
 
 
 def test_the_metrics_of_the_operations_page_are_those_that_are_shown() -> None:
-    shown = re.findall(r"^# TYPE (\w+) (\w+)$", Metrics().render([], 0, 0, True).decode(), re.MULTILINE)
-    text = (ROOT / "docs/operations.md").read_text("utf-8")
-    told = re.findall(r"^\| `(\w+)(?:\{[\w,]+\})?` \| (\w+) \|", text, re.MULTILINE)
+    server, node = Metrics(), NodeMetrics("all", "host:1", "0")
+    server.refresh([], 0, 0, True)
+    shown = re.findall(r"^# TYPE (\w+) (\w+)$", text([server.registry, node.registry]).decode(), re.MULTILINE)
+    page = (ROOT / "docs/operations.md").read_text("utf-8")
+    told = re.findall(r"^\| `(\w+)(?:\{[\w,]+\})?` \| (\w+) \|", page, re.MULTILINE)
     assert sorted(told) == sorted((name, kind) for name, kind in shown if not name.endswith("_created"))
     alerted = set(re.findall(r"\bevenmatch_\w+", "".join(fences(ROOT / "docs/operations.md", "yaml"))))
     assert {name.removesuffix("_bucket") for name in alerted} <= {name for name, _ in told}

@@ -63,7 +63,7 @@ def test_plan_takes_dictionaries_and_names() -> None:
 
 def test_plan_takes_a_format_as_text_or_value() -> None:
     for form in ("2x4", em.Format(2, 4)):
-        (match,) = em.plan(SAMPLE, format=form).matches
+        (match,) = em.plan(SAMPLE, matcher="first_come", format=form).matches
         assert [len(team) for team in match.teams] == [4, 4]
         assert match.quality is not None
 
@@ -84,6 +84,7 @@ def test_the_order_of_the_tickets_does_not_matter(tickets: list[dict[str, Any]],
         ({"matcher": "epgc", "lobby_size": 0}, "lobby_size"),
         ({"matcher": "epgc", "beta": -1}, "beta"),
         ({"matcher": "epgc", "format": "2x5"}, "2x5"),
+        ({"matcher": "even", "hold": True, "wait_value": 0}, "hold needs a wait_value above 0"),
         ({"seed": -1}, "seed"),
         ({"seed": True}, "seed"),
         ({"seed": 0.5}, "seed"),
@@ -94,6 +95,20 @@ def test_plan_says_what_is_wrong(arguments: dict[str, Any], words: str) -> None:
         em.plan(SAMPLE, **arguments)
     with pytest.raises(ValueError, match=words):
         em.plan(SAMPLE, **arguments)
+
+
+@pytest.mark.parametrize("form", [(2, 5), 5, "128x1", em.Format(128, 1), em.Format(1, 1), "2x0", ""])
+def test_plan_says_what_a_format_is(form: Any) -> None:
+    with pytest.raises(em.TicketError, match="write TEAMSxSIZE, such as '2x5', with 1 to 100 teams and 2 to 200 seats"):
+        em.plan(SAMPLE, format=form)
+
+
+@pytest.mark.parametrize("sigma", [-5, "x"])
+def test_plan_takes_no_doubt_that_is_none(sigma: Any) -> None:
+    tickets = [{"id": "ann", "rating": 1500, "profile": {"sigma": sigma}}, {"id": "ben", "rating": 1500}]
+    with pytest.raises(ValueError, match=r"'ann'"):
+        em.plan(tickets)
+    assert em.plan(tickets, matcher="first_come")
 
 
 def test_a_made_matcher_takes_no_more_parameters() -> None:

@@ -5,12 +5,14 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evenmatch import cli, planning
+from evenmatch import tickets as ticket_files
 from evenmatch.errors import MatcherError, TicketError
 from tests.service.harness import evenmatch
 
@@ -525,3 +527,52 @@ def test_even_tells_terms_bound_and_gap_in_words(run: Run, file: Callable[..., s
     assert "\n6 players are seated, and no plan could seat more. The matches cost 0.8383 in all, and no plan" in said
     _, said, _ = run("plan", "--matcher", "even", "--tickets", file(SAMPLE))
     assert said.startswith("even(all parameters as by default), seed 0")
+
+
+AVOIDING = [
+    {"id": "a", "rating": 1500, "avoid": ["b"]},
+    {"id": "b", "rating": 1500, "waited_s": 50},
+    {"id": "c", "players": [{"id": "c1", "rating": 1590, "avoid": ["nobody", "b"]}], "waited_s": 10},
+]
+
+
+@pytest.mark.parametrize("matcher", ["even", "first_come", "exact"])
+def test_who_avoids_a_player_is_in_no_match_with_that_players_ticket(run: Run, file: File, matcher: str) -> None:
+    found = planning.plan(AVOIDING, matcher, format="2x1")
+    assert [sorted(chain(*match.teams)) for match in found.matches] == [["a", "c"]]
+    rows = "id,rating,waited_s,avoid\na,1500,0,b\nb,1500,50,\nc,1590,10,nobody|b\n"
+    status, shown, _ = run("plan", "--matcher", matcher, "--tickets", file(rows, "t.csv"), "--json")
+    assert status == 0
+    assert [sorted(chain(*match["teams"])) for match in json.loads(shown)["matches"]] == [["a", "c"]]
+
+
+def test_latencies_of_tickets_count_and_are_capped() -> None:
+    tickets = [
+        {"id": "near", "rating": 1500, "latencies": {"eu": 20, "us": 110}},
+        {"id": "far", "rating": 1500, "latencies": {"eu": 130, "us": 30}},
+        {"id": "mid", "rating": 1590, "latencies": {"eu": 40, "us": 40}},
+    ]
+    found = planning.plan(tickets, "even", format="2x1")
+    assert found.matches[0].details["terms"]["latency"] in (pytest.approx(0.8), pytest.approx(2.2))
+    capped = planning.plan(tickets, "even", format="2x1", latency_cap_ms=50)
+    assert "mid" in set(chain(*capped.matches[0].teams))
+    rows = "id,rating,latencies.eu,latencies.us\nnear,1500,20,110\nfar,1500,130,30\n"
+    from_csv = planning.plan(ticket_files.read(rows, "t.csv"), "even", format="2x1", latency_cap_ms=50)
+    assert not from_csv.matches
+    assert {one.reason for one in from_csv.unmatched} == {"too_far"}
+
+
+@pytest.mark.parametrize(
+    ("ticket", "words"),
+    [
+        ({"id": "a", "raiting": 1500}, "the field 'raiting' is not known: did you mean 'rating'?"),
+        ({"id": "a", "players": [{"id": "a", "pings": 5}]}, "players[0]: the field 'pings' is not known: did you mean"),
+        ({"id": "a", "xyz": 5}, "use id, players, waited_s, misses, avoid, rating"),
+        ({"id": "a", "latencies": {"eu": -1}}, "latencies.eu of 'a' is -1.0: use 0 to"),
+        ({"id": "a", "avoid": ["a"]}, "avoids 'a', who is in the same party"),
+    ],
+)
+def test_what_a_ticket_can_not_say_is_told_with_what_it_can(ticket: dict[str, Any], words: str) -> None:
+    with pytest.raises(TicketError) as caught:
+        planning.plan([ticket], "even")
+    assert words in str(caught.value)

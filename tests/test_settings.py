@@ -11,14 +11,26 @@ from evenmatch.errors import ConfigError
 from evenmatch.settings import PREFIX, Secret, Settings, from_environment
 
 VARIABLES = [PREFIX + field.name.upper() for field in msgspec.structs.fields(Settings)]
-TEXTS = ("HOST", "DB", "KEYS", "PLAYER_SECRET", "PLAYER_JWKS", "PLAYER_AUDIENCE", "CORS_ORIGINS", "LOG", "LOG_LEVEL")
+TEXTS = (
+    "HOST",
+    "DB",
+    "CLUSTER",
+    "KEYS",
+    "PLAYER_SECRET",
+    "PLAYER_JWKS",
+    "PLAYER_AUDIENCE",
+    "CORS_ORIGINS",
+    "LOG",
+    "LOG_LEVEL",
+    "ROLE",
+)
 NUMBERS = [variable for variable in VARIABLES if variable.removeprefix(PREFIX) not in TEXTS]
 DECIMALS = ("EVENMATCH_KEEP_S", "EVENMATCH_KEY_RATE", "EVENMATCH_PLAYER_RATE")
 
 
 def test_an_empty_environment_gives_the_defaults() -> None:
     assert from_environment({}) == Settings()
-    assert (Settings().host, Settings().port, Settings().db) == ("127.0.0.1", 8750, Path("evenmatch.db"))
+    assert (Settings().host, Settings().port, Settings().db) == ("127.0.0.1", 8750, "evenmatch.db")
 
 
 def test_every_setting_is_read_from_its_variable() -> None:
@@ -26,6 +38,7 @@ def test_every_setting_is_read_from_its_variable() -> None:
         "EVENMATCH_HOST": "0.0.0.0",
         "EVENMATCH_PORT": "0",
         "EVENMATCH_DB": "somewhere/else.db",
+        "EVENMATCH_CLUSTER": "eu",
         "EVENMATCH_MAILBOX": "7",
         "EVENMATCH_BODY_MAX_BYTES": "1000",
         "EVENMATCH_BATCH_BODY_MAX_BYTES": "2000",
@@ -42,12 +55,14 @@ def test_every_setting_is_read_from_its_variable() -> None:
         "EVENMATCH_CORS_ORIGINS": "https://a.example, http://localhost:3000",
         "EVENMATCH_LOG": "text",
         "EVENMATCH_LOG_LEVEL": "debug",
+        "EVENMATCH_ROLE": "worker",
     }
     assert sorted([*environ, "EVENMATCH_PLAYER_JWKS"]) == sorted(VARIABLES)
     assert from_environment(environ) == Settings(
         host="0.0.0.0",
         port=0,
-        db=Path("somewhere/else.db"),
+        db="somewhere/else.db",
+        cluster="eu",
         mailbox=7,
         body_max_bytes=1000,
         batch_body_max_bytes=2000,
@@ -64,6 +79,7 @@ def test_every_setting_is_read_from_its_variable() -> None:
         cors_origins=("https://a.example", "http://localhost:3000"),
         log="text",
         log_level="debug",
+        role="worker",
     )
     for source in ("https://keys.example/set.json", "keys.json"):
         assert from_environment({"EVENMATCH_PLAYER_JWKS": source}).player_jwks == source

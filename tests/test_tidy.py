@@ -57,6 +57,7 @@ SEES: Final[dict[str, tuple[str, ...]]] = {
     "lab": (*ROOMS, "pages", "drill"),
     "reproduce": (*ROOMS, "planning", "tickets", "pages"),
     "wiring": EVERYTHING,
+    "node_wiring": EVERYTHING,
     "cli": EVERYTHING,
     "bench": EVERYTHING,
     "__main__": EVERYTHING,

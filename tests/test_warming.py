@@ -1,5 +1,7 @@
 """Compiled code: it is kept for these very sources, and old code goes."""
 
+import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -105,3 +107,33 @@ def test_threads_that_load_matchers_at_the_same_time_find_all_code_too() -> None
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["0"]
+
+
+def test_a_first_start_says_how_far_compiling_is_and_a_second_says_nothing(tmp_path: Path) -> None:
+    code = (
+        "from evenmatch import warming\n"
+        "warming._modules = lambda: iter(['event_heap', 'exact_sums', 'overtaking'])\n"
+        "for _ in range(2): warming.prepare(print)\n"
+        "print(warming.missing())"
+    )
+    chosen = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=chosen)
+    first, *more, last = done.stdout.splitlines()
+    assert first == "compiling the kernels, first start only, some minutes: 0 of 2"
+    assert [
+        line for line in more if not re.fullmatch(r"compiling the kernels, first start only: [12] of 2", line)
+    ] == []
+    assert last == "[]"
+
+
+def test_where_nothing_can_be_kept_a_start_says_what_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(warming, "missing", lambda: ["overtaking"])
+    monkeypatch.setattr(warming, "cache_folder", lambda module: tmp_path / "nowhere" / module)
+    told: list[str] = []
+    warming.prepare(told.append)
+    assert f"{tmp_path / 'nowhere'} cannot be written to" in told[0]
+    assert "NUMBA_CACHE_DIR=FOLDER" in told[1]
+
+
+def test_nothing_is_missing_here() -> None:
+    assert warming.missing() == []

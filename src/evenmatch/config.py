@@ -17,24 +17,36 @@ from typing import Any, Final, TypeAlias, get_args
 import msgspec
 import tomli_w
 
+from evenmatch.domain.lanes import lane_mistakes
 from evenmatch.domain.queue import Format, MatcherSpec, QueueSpec, ReadyCheckSpec, rules_broken
 from evenmatch.domain.rating import ladders_at_odds
+from evenmatch.domain.shards import Split, split_mistakes, splits_of, with_shards
 from evenmatch.domain.venue import LATENCY, venue_keeps
 from evenmatch.errors import ConfigError, MatcherError
 from evenmatch.matchers import registry
 from evenmatch.matchers.contract import door
 from evenmatch.numerics.rating_models import model_mistake
-from evenmatch.toml_lines import Key, line_of, lines_of_keys
+from evenmatch.toml_lines import INTEGER_MAX, Key, line_of, lines_of_keys
+from evenmatch.toml_lines import dotted as _dotted
+from evenmatch.toml_lines import shown as _shown
 
-__all__ = ["builtin", "load", "of_table", "parse", "table_of", "to_toml", "with_door"]
+__all__ = [
+    "builtin",
+    "lanes_of",
+    "load",
+    "of_table",
+    "parse",
+    "remarks",
+    "shards_of",
+    "table_of",
+    "to_toml",
+    "with_door",
+]
 
 Tell: TypeAlias = Callable[[Key, str], None]
 """Notes a mistake: where, and what."""
 
 _POSITION: Final = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
-_BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
-_SHOWN_MAX: Final = 60
-INTEGER_MAX: Final = 2**63 - 1
 
 _QUEUE_FIELDS: Final = {
     field.name: field for field in msgspec.structs.fields(QueueSpec) if field.name not in ("name", "door")
@@ -82,6 +94,18 @@ def load(path: Path) -> tuple[QueueSpec, ...]:
             f"{path}:{line}: byte 0x{problem.object[problem.start]:02x} is not UTF-8: save the file as UTF-8 text"
         ) from None
     return parse(text, str(path))
+
+
+def lanes_of(path: Path) -> dict[str, str]:
+    """Queue -> its lane, by a file that `load` has read: as [lanes] says; else a shard in its own, others in main."""
+    table = tomllib.loads(path.read_bytes().decode("utf-8-sig")).get("lanes", {})
+    own = {queue: queue for split in shards_of(path).values() for queue in split.queues}
+    return own | {queue: lane for lane, queues in table.items() for queue in queues}
+
+
+def shards_of(path: Path) -> dict[str, Split]:
+    """Queue -> how it is split, by the tables [shards.QUEUE] of a file that `load` has read."""
+    return splits_of(tomllib.loads(path.read_bytes().decode("utf-8-sig")).get("shards", {}))
 
 
 def parse(text: str, source: str) -> tuple[QueueSpec, ...]:
@@ -146,6 +170,18 @@ def with_door(spec: QueueSpec) -> QueueSpec:
     return _with_door(spec, (), lambda _key, _what: None)
 
 
+def remarks(spec: QueueSpec) -> list[str]:
+    """What a matcher finds odd about its queue, though nothing is wrong with it; most have nothing to say."""
+    matcher = registry.build(spec.matcher.name, spec.matcher.parameters)
+    told: list[str] = matcher.remarks(spec.ticket.expires_s) if hasattr(matcher, "remarks") else []
+    if _caps_pings(spec):
+        told.append(
+            "latency_cap_ms counts ping_ms only, as the queue names no regions: who brings latencies is refused; "
+            'add venue = { regions = ["eu", "us"] } to have them count'
+        )
+    return told
+
+
 def _without_none(table: dict[str, Any]) -> dict[str, Any]:
     """TOML has no null: what is None is left out, which reads as None."""
     return {
@@ -185,21 +221,28 @@ def _integers_fit(value: object, key: Key, tell: Tell) -> None:
 
 
 def _queues(document: dict[str, Any], tell: Tell) -> tuple[QueueSpec, ...]:
-    _known(document, ("queues",), (), tell)
+    _known(document, ("queues", "lanes", "shards"), (), tell)
     queues = document.get("queues", {})
     if not isinstance(queues, dict):
         tell(("queues",), f"{_shown(queues)} is not a table: write one table a queue, such as [queues.duel]")
         return ()
-    specs = tuple(_queue(name, table, tell) for name, table in queues.items())
+    whole = tuple(_queue(name, table, tell) for name, table in queues.items())
+    shards = document.get("shards", {})
+    for at, what in split_mistakes(shards, whole):
+        tell(("shards", *at), what)
+    specs = with_shards(whole, shards)
     for name, field, what in ladders_at_odds((spec.name, spec.rating) for spec in specs if spec.rating is not None):
         tell(("queues", name, "rating", field), what)
+    divided = {spec.name: [one.name for one in with_shards((spec,), shards)] for spec in whole if spec not in specs}
+    for at, what in lane_mistakes(document.get("lanes", {}), specs, divided):
+        tell(("lanes", *at), what)
     return specs
 
 
 def _queue(name: str, table: object, tell: Tell) -> QueueSpec:
     """A queue's spec; where its table is mistaken, that is told and the default stands in, so that reading goes on."""
     key = ("queues", name)
-    spec = QueueSpec(name)
+    spec = QueueSpec(name, matcher=MatcherSpec(registry.DEFAULT))
     if not isinstance(table, dict):
         tell(key, f"{_shown(table)} is not a table: write [{_dotted(key)}]")
         return spec
@@ -260,7 +303,7 @@ def _section(kind: type[msgspec.Struct], table: object, key: Key, tell: Tell) ->
 
 def _matcher(kind: type[msgspec.Struct], table: object, key: Key, tell: Tell) -> msgspec.Struct | None:
     """The matcher's table: its name, and whatever else stands there is a parameter."""
-    example = f'write one such as {{ name = "{MatcherSpec().name}" }}'
+    example = f'write one such as {{ name = "{registry.DEFAULT}" }}'
     if not isinstance(table, dict):
         tell(key, f"{_shown(table)} is not a table: {example}")
         return None
@@ -270,12 +313,10 @@ def _matcher(kind: type[msgspec.Struct], table: object, key: Key, tell: Tell) ->
         tell(key if name is None else (*key, "name"), f"{what}: {example}")
         return None
     parameters = {parameter: value for parameter, value in table.items() if parameter != "name"}
-    try:
-        registry.build(name, parameters)
-    except MatcherError as problem:
-        tell(key, str(problem))
-        return None
-    return kind(name, parameters)
+    good, mistakes = registry.judged(name, parameters)
+    for what in mistakes:
+        tell(key, what)
+    return None if good is None else kind(name, good)
 
 
 def _with_door(spec: QueueSpec, key: Key, tell: Tell) -> QueueSpec:
@@ -288,7 +329,14 @@ def _with_door(spec: QueueSpec, key: Key, tell: Tell) -> QueueSpec:
     kept = venue_keeps(spec.venue)
     keeps = tuple(dict.fromkeys((*asked.keeps, *kept)))
     words = tuple(dict.fromkeys((*asked.words, *(name for name in kept if not name.startswith(LATENCY)))))
-    return msgspec.structs.replace(spec, door=msgspec.structs.replace(asked, keeps=keeps, words=words))
+    pings_only = True if _caps_pings(spec) else msgspec.UNSET
+    opened = msgspec.structs.replace(asked, keeps=keeps, words=words, pings_only=pings_only)
+    return msgspec.structs.replace(spec, door=opened)
+
+
+def _caps_pings(spec: QueueSpec) -> bool:
+    """Has the matcher a cap on latency, and the queue no regions that latencies could be of?"""
+    return bool(spec.matcher.parameters.get("latency_cap_ms")) and not (spec.venue and spec.venue.regions)
 
 
 def _names(value: object, key: Key, tell: Tell) -> tuple[str, ...]:
@@ -344,25 +392,3 @@ def _known(
         meant = (elsewhere or {}).get(name) or (near[0] if near else "")
         guess = f": did you mean {meant!r}?" if meant else ";"
         tell((*key, name), f"unknown key {name!r} {where}{guess} known keys: {', '.join(names)}")
-
-
-def _shown(value: object) -> str:
-    """A value as a TOML file would have it, cut short."""
-    match value:
-        case bool():
-            return str(value).lower()
-        case str():
-            text = f'"{value}"' if value.isprintable() and '"' not in value else repr(value)
-        case dict():
-            return "a table"
-        case list():
-            return "an array"
-        case int() if abs(value) > INTEGER_MAX:
-            return "an integer of many digits"  # Python refuses to write the longest
-        case _:
-            text = str(value)
-    return text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}..."
-
-
-def _dotted(key: Key) -> str:
-    return ".".join(part if _BARE_KEY.fullmatch(part) else _shown(part) for part in key)

@@ -16,7 +16,10 @@ An expected "no" to a command is not here: it is a `Refusal`, a value with a rea
         ├── JournalNewer       the file was written by a newer evenmatch
         ├── JournalBusy        another process owns the file
         ├── JournalStale       another owner has taken over since (I9)
-        └── JournalUnavailable the disk is full, read-only or failing
+        ├── JournalWithdrawn   a request that the commit carried out was taken back meanwhile
+        ├── JournalConflict    another lane has claimed a player of this commit (I11)
+        └── JournalUnavailable the disk is full, read-only or failing; the database cannot be reached
+            └── JournalUnsure  the connection broke within a commit: whether it is written is not known
 """
 
 __all__ = [
@@ -24,12 +27,15 @@ __all__ = [
     "ConfigError",
     "EvenmatchError",
     "JournalBusy",
+    "JournalConflict",
     "JournalDamaged",
     "JournalError",
     "JournalForeign",
     "JournalNewer",
     "JournalStale",
     "JournalUnavailable",
+    "JournalUnsure",
+    "JournalWithdrawn",
     "MatcherError",
     "RatingError",
     "Refused",
@@ -103,8 +109,20 @@ class JournalStale(JournalError):
     """Another owner has taken the journal over (I9)."""
 
 
+class JournalWithdrawn(JournalError):
+    """A request of another node that the commit carried out was taken back meanwhile; nothing was written."""
+
+
+class JournalConflict(JournalError):
+    """Another lane was faster to claim players whom this commit claims; nothing of it was written (I11)."""
+
+
 class JournalUnavailable(JournalError):
-    """The disk under the journal is full, read-only or failing."""
+    """The disk under the journal is full, read-only or failing, or its database cannot be reached."""
+
+
+class JournalUnsure(JournalUnavailable):
+    """The connection broke within a commit: whether it is written is not known before the journal is read again."""
 
 
 class LabError(EvenmatchError, ValueError):

@@ -47,7 +47,12 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     host: str = "127.0.0.1"
     port: int = 8750
     """0 = any free port."""
-    db: Path = Path("evenmatch.db")
+    db: str = "evenmatch.db"
+    """The journal: a file, or the URL of a PostgreSQL database."""
+    role: str = ""
+    """What this process does in a cluster: all, api or worker; empty = it is alone on its journal."""
+    cluster: str = "evenmatch"
+    """Whose database it is: a server of another cluster does not touch it."""
     mailbox: int = 10_000
     """Commands that may wait; those beyond are told to come back later."""
     body_max_bytes: int = 65_536
@@ -96,7 +101,11 @@ _RANGES: Final[dict[str, tuple[int, int]]] = {
 }
 """Field -> the least and the most that make sense."""
 
-_WORDS: Final = {"log": ("json", "text"), "log_level": ("debug", "info", "warning", "error")}
+_WORDS: Final = {
+    "log": ("json", "text"),
+    "log_level": ("debug", "info", "warning", "error"),
+    "role": ("all", "api", "worker"),
+}
 _WHOLE: Final = re.compile(r"-?[0-9]{1,18}", re.ASCII)
 _ORIGIN: Final = re.compile(r"[a-z][a-z0-9+.-]*://[a-z0-9._\[\]:-]+", re.ASCII)
 _DECIMAL: Final = re.compile(r"-?[0-9]{1,18}(\.[0-9]{1,18})?", re.ASCII)
@@ -141,7 +150,7 @@ def _value(text: str, field: msgspec.structs.FieldInfo) -> Any:
             return text
         case "cors_origins":
             return _origins(text)
-        case "log" | "log_level":
+        case "log" | "log_level" | "role":
             if text not in _WORDS[field.name]:
                 raise ValueError(f"{text[:60]!r} is not known: use {' or '.join(_WORDS[field.name])}")
             return text

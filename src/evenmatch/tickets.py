@@ -1,8 +1,12 @@
 """Tickets from files and from Python values: read, checked, and put into the columns of a snapshot.
 
-A ticket is {"id", "players": [...], "waited_s", "misses"}; for one player, the player's fields may stand on the ticket
-itself. A CSV has a row a player: `id`, and any of rating, ping_ms, waited_s, misses, region, vetoed_maps and roles
-(names separated by `|`), ratings.SIDE and profile.FEATURE; rows with the same `ticket` are one party.
+A ticket is {"id", "players": [...], "waited_s", "misses", "avoid"}; for one player, the player's fields may stand on
+the ticket itself. A CSV has a row a player: `id`, and any of rating, ping_ms, waited_s, misses, region, vetoed_maps,
+roles and avoid (names separated by `|`), ratings.SIDE, latencies.REGION and profile.FEATURE; rows with the same
+`ticket` are one party.
+
+Who avoids a player is in no match with that player's ticket: such pairs are `Snapshot.forbidden`, as those of a
+server's blocks are.
 
 Ids order by code point, and that order settles ties (canonical order), so a ticket's number in the snapshot is its
 place among the sorted ids.
@@ -18,14 +22,21 @@ from typing import Any, Final
 import msgspec
 import numpy as np
 
+from evenmatch.domain.arrays import NO_PAIRS, Array
 from evenmatch.domain.queue import Format
 from evenmatch.domain.snapshot import Snapshot
 from evenmatch.domain.ticket import FACT_MAX, RATING_DEFAULT
+from evenmatch.domain.venue import LATENCY, REGIONS_MAX
+from evenmatch.domain.words import not_known
 from evenmatch.errors import TicketError
 
-_PLAYER_FIELDS: Final = ("rating", "ratings", "ping_ms", "profile", "vetoed_maps", "region", "roles")
+_PLAYER_FIELDS: Final = ("rating", "ratings", "ping_ms", "latencies", "profile", "vetoed_maps", "region", "roles")
+_TICKET_FIELDS: Final = ("id", "players", "waited_s", "misses", "avoid")
 _LISTS: Final = ("vetoed_maps", "roles")
-_CSV_COLUMNS: Final = ("ticket", "id", "rating", "ping_ms", "waited_s", "misses", "region", "vetoed_maps", "roles")
+_CSV_COLUMNS: Final = (
+    *("ticket", "id", "rating", "ping_ms", "waited_s", "misses", "region", "vetoed_maps", "roles", "avoid"),
+)
+_CSV_GROUPS: Final = ("ratings.", "latencies.", "profile.")
 
 
 class PlayerInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -39,6 +50,10 @@ class PlayerInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     vetoed_maps: tuple[str, ...] = ()
     region: str | None = None
     roles: tuple[str, ...] = ()
+    latencies: dict[str, float] = {}
+    """Milliseconds to each region that the player has measured."""
+    avoid: tuple[str, ...] = ()
+    """Players of other tickets who must not be in the same match."""
 
 
 class TicketInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -48,6 +63,8 @@ class TicketInput(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     players: tuple[PlayerInput, ...]
     waited_s: float = 0.0
     misses: int = 0
+    avoid: tuple[str, ...] = ()
+    """Players of other tickets who must not be in the same match."""
 
 
 def read(source: str | bytes, name: str) -> list[TicketInput]:
@@ -113,11 +130,22 @@ def _ticket(value: Any, where: str) -> TicketInput:
     elif any(key in fields for key in _PLAYER_FIELDS):
         extra = next(key for key in _PLAYER_FIELDS if key in fields)
         raise TicketError(f"{where}.{extra}: give it either on the ticket or on its players, not both")
+    named = f" (ticket {fields['id']!r})" if isinstance(fields.get("id"), str) else ""
+    _known(fields, (*_TICKET_FIELDS, *_PLAYER_FIELDS), f"{where}{named}")
+    if isinstance(fields["players"], Sequence):
+        for place, player in enumerate(fields["players"]):
+            if isinstance(player, Mapping):
+                _known(player, ("id", *_PLAYER_FIELDS, "avoid"), f"{where}{named}, players[{place}]")
     try:
         return msgspec.convert(fields, TicketInput, strict=True)
     except msgspec.ValidationError as error:
-        named = f" (ticket {fields['id']!r})" if isinstance(fields.get("id"), str) else ""
         raise TicketError(f"{where}{named}: {error}") from error
+
+
+def _known(fields: Mapping[Any, Any], known: tuple[str, ...], where: str) -> None:
+    for field in fields:
+        if field not in known:
+            raise TicketError(f"{where}: the field {not_known(str(field), known)}")
 
 
 def _check(ticket: TicketInput, where: str) -> None:
@@ -140,14 +168,26 @@ def _check(ticket: TicketInput, where: str) -> None:
         for field, number in numbers.items():
             if number is not None and not -FACT_MAX <= number <= FACT_MAX:
                 raise TicketError(f"{where}: {field} of {player.id!r} is {number}: use a number within {FACT_MAX:g}")
-        if player.ping_ms is not None and player.ping_ms < 0:
-            raise TicketError(f"{where}: ping_ms of {player.id!r} is {player.ping_ms}: use 0 or more")
+        pings = {"ping_ms": player.ping_ms or 0.0} | {LATENCY + region: ms for region, ms in player.latencies.items()}
+        for field, latency_ms in pings.items():
+            if not 0 <= latency_ms <= FACT_MAX:
+                raise TicketError(
+                    f"{where}: {field} of {player.id!r} is {latency_ms}: use 0 to {FACT_MAX:g} milliseconds"
+                )
+    own = next((name for name in avoided(ticket) if name in names), None)
+    if own is not None:
+        raise TicketError(f"{where} avoids {own!r}, who is in the same party: name players of other tickets")
+
+
+def avoided(ticket: TicketInput) -> list[str]:
+    """The players whom a ticket, or one of its players, avoids."""
+    return [*ticket.avoid, *(name for player in ticket.players for name in player.avoid)]
 
 
 def brings(player: PlayerInput, name: str) -> bool:
     """Does a player bring this fact or trait?"""
     group, _, key = name.partition(".")
-    if group in ("ratings", "profile") and key:
+    if group in ("ratings", "profile", "latencies") and key:
         return getattr(player, group).get(key) is not None
     return name == "rating" or bool(getattr(player, name, None) not in (None, ()))
 
@@ -158,10 +198,9 @@ def _read_csv(text: str, name: str) -> list[TicketInput]:
     if "id" not in header:
         raise TicketError(f"{name}: the column `id` is missing; the header has {', '.join(header) or 'nothing'}")
     for column in header:
-        if column not in _CSV_COLUMNS and not column.startswith(("ratings.", "profile.")):
-            raise TicketError(
-                f"{name}: unknown column {column!r}; known: {', '.join(_CSV_COLUMNS)}, ratings.*, profile.*"
-            )
+        if column not in _CSV_COLUMNS and not column.startswith(_CSV_GROUPS):
+            known = ", ".join((*_CSV_COLUMNS, *(f"{group}*" for group in _CSV_GROUPS)))
+            raise TicketError(f"{name}: unknown column {column!r}; known: {known}")
         if header.count(column) > 1:
             raise TicketError(f"{name}: the column {column!r} is there twice")
     reader.fieldnames = header
@@ -197,14 +236,14 @@ def _csv_player(values: dict[str, str], where: str) -> dict[str, Any]:
         group, _, key = column.partition(".")
         if column in ("rating", "ping_ms"):
             player[column] = _number(value, float, f"{where}: {column}")
-        elif group == "ratings":
-            player.setdefault("ratings", {})[key] = _number(value, float, f"{where}: {column}")
+        elif group in ("ratings", "latencies"):
+            player.setdefault(group, {})[key] = _number(value, float, f"{where}: {column}")
         elif group == "profile":
             try:
                 player.setdefault("profile", {})[key] = float(value)
             except ValueError:
                 player.setdefault("profile", {})[key] = value
-        elif column in _LISTS:
+        elif column in (*_LISTS, "avoid"):
             player[column] = [part for part in value.split("|") if part]
         elif column == "region":
             player[column] = value
@@ -230,6 +269,11 @@ def to_snapshot(tickets: Sequence[TicketInput], form: Format, active_population:
     }
     for side in sorted({side for p in players for side in p.ratings}):
         facts[f"ratings.{side}"] = [p.ratings.get(side, math.nan) for p in players]
+    regions = sorted({region for p in players for region in p.latencies})
+    if len(regions) > REGIONS_MAX:
+        raise TicketError(f"players tell latencies to {len(regions)} regions: use at most {REGIONS_MAX}")
+    for region in regions:
+        facts[LATENCY + region] = [p.latencies.get(region, math.nan) for p in players]
     traits: dict[str, tuple[Any, ...]] = {}
     if any(p.region is not None for p in players):
         traits["region"] = tuple(p.region for p in players)
@@ -256,4 +300,17 @@ def to_snapshot(tickets: Sequence[TicketInput], form: Format, active_population:
         facts={name: np.array(values, np.float64) for name, values in facts.items()},
         traits=traits,
         active_population=active_population,
+        forbidden=_forbidden(tickets),
     )
+
+
+def _forbidden(tickets: Sequence[TicketInput]) -> Array:
+    """int64[k, 2]: the pairs of rows of which one avoids a player of the other, each once."""
+    row_of = {player.id: row for row, ticket in enumerate(tickets) for player in ticket.players}
+    pairs = {
+        (min(row, row_of[name]), max(row, row_of[name]))
+        for row, ticket in enumerate(tickets)
+        for name in avoided(ticket)
+        if name in row_of
+    }
+    return np.array(sorted(pairs), np.int64).reshape(-1, 2) if pairs else NO_PAIRS

@@ -1,14 +1,19 @@
-"""Where the keys of a TOML text stand.
+"""Where the keys of a TOML text stand, and how keys and values are shown to whoever wrote them.
 
 tomllib keeps no positions. They are found by cutting the text into statements, each the fewest lines that are TOML by
 themselves, and asking tomllib which keys each one sets.
 """
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 Key: TypeAlias = tuple[str, ...]
+
+INTEGER_MAX: Final = 2**63 - 1
+_BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
+_SHOWN_MAX: Final = 60
 
 
 def lines_of_keys(text: str) -> dict[Key, int]:
@@ -51,3 +56,26 @@ def line_of(lines: Mapping[Key, int], key: Key) -> int:
     while key and key not in lines:
         key = key[:-1]
     return lines.get(key, 1)
+
+
+def shown(value: object) -> str:
+    """A value as a TOML file would have it, cut short."""
+    match value:
+        case bool():
+            return str(value).lower()
+        case str():
+            text = f'"{value}"' if value.isprintable() and '"' not in value else repr(value)
+        case dict():
+            return "a table"
+        case list():
+            return "an array"
+        case int() if abs(value) > INTEGER_MAX:
+            return "an integer of many digits"  # Python refuses to write the longest
+        case _:
+            text = str(value)
+    return text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}..."
+
+
+def dotted(key: Key) -> str:
+    """A key as TOML writes it."""
+    return ".".join(part if _BARE_KEY.fullmatch(part) else shown(part) for part in key)

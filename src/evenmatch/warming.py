@@ -1,32 +1,78 @@
 """Compiling before traffic: kernels are made once, kept in a cache, and read from it before the first wave needs them.
 
 `python -m evenmatch.warming` makes whatever is missing, so that no server compiles while players wait; `make
-setup` runs it. It takes minutes of one core, so families of modules are compiled side by side, and the modules of
-a family one after the other: numba numbers the files of a cache by what it finds there, and two processes that write to
-the cache of one function could each take the same number for different code.
+setup` runs it, and a first start without it (`prepare`) says how far it is. It takes minutes of one core, so families
+of modules are compiled side by side, and the modules of a family one after the other: numba numbers the files of a
+cache by what it finds there, and two processes that write to the cache of one function could each take the same number
+for different code.
 """
 
 import os
 import pkgutil
+import re
 import shutil
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from importlib import import_module
 from multiprocessing import get_context
+from pathlib import Path
+from typing import Final
 
 from evenmatch import numerics
 from evenmatch.matchers.registry import MATCHERS
 from evenmatch.numerics.compiled import FOLDER, cache_folder, sources_of
 
-__all__ = ["compile_kernels", "drop_old_kernels", "families", "load_matchers"]
+__all__ = ["compile_kernels", "drop_old_kernels", "families", "load_matchers", "missing", "prepare"]
+
+_TYPED: Final = re.compile(r"^@kernel\((?!\))", re.MULTILINE)
+"""A kernel that is compiled when its module is imported."""
 
 
-def compile_kernels(tell: Callable[[str], None]) -> None:
+def missing() -> list[str]:
+    """Modules whose compiled code is not in the cache, or not all of it."""
+    kept = f"*.py{sys.version_info.major}{sys.version_info.minor}*.nbi"
+    return [module for module in _modules() if len(list(cache_folder(module).rglob(kept))) < _kernels(module)]
+
+
+def _kernels(module: str) -> int:
+    source = Path(next(iter(numerics.__path__)), f"{module}.py")
+    return len(_TYPED.findall(source.read_text("utf-8")))
+
+
+def prepare(tell: Callable[[str], None]) -> None:
+    """Make what is missing before anything else is done, and say how far it is; says nothing where nothing is."""
+    wanted = missing()
+    if not wanted:
+        return
+    folder = cache_folder(wanted[0])
+    if not os.access(folder, os.W_OK):
+        tell(f"compiling the kernels, which takes minutes at every start: {folder.parent} cannot be written to")
+        tell("name a folder that can, and they are kept: NUMBA_CACHE_DIR=FOLDER")
+        return
+    tell(f"compiling the kernels, first start only, some minutes: 0 of {len(wanted)}")
+    made = 0
+
+    def count(_: str) -> None:
+        nonlocal made
+        made = max(made, len(wanted) - len(missing()))
+        tell(f"compiling the kernels, first start only: {made} of {len(wanted)}")
+
+    compile_kernels(count, wanted)
+
+
+def _interruptible() -> None:
+    """Ctrl-C ends a compiling process without a word: the one that asked for it tells."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def compile_kernels(tell: Callable[[str], None], wanted: Iterable[str] | None = None) -> None:
     """Make all compiled code that is not in the cache yet; `tell` hears of every module that took its time."""
-    with ProcessPoolExecutor(max_workers=os.cpu_count(), mp_context=get_context("spawn")) as pool:
-        running = {pool.submit(_compile, first): iter(rest) for first, *rest in families(_modules())}
+    modules = list(_modules() if wanted is None else wanted)
+    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn"), _interruptible) as pool:
+        running = {pool.submit(_compile, first): iter(rest) for first, *rest in families(modules)}
         while running:
             for done in wait(running, return_when=FIRST_COMPLETED).done:
                 module, took_s = done.result()

@@ -10,15 +10,17 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import structlog
 import uvicorn
 
 from evenmatch import __version__
 from evenmatch.domain.queue import QueueSpec
+from evenmatch.domain.shards import Split
 from evenmatch.errors import ConfigError, EvenmatchError
 from evenmatch.numerics import threads
 from evenmatch.open_files import raise_limit
@@ -26,15 +28,19 @@ from evenmatch.service.access import Gate
 from evenmatch.service.app import App
 from evenmatch.service.chronicle import Chronicle
 from evenmatch.service.keys import KeyRing, keys_path
+from evenmatch.service.lanes import Lanes
 from evenmatch.service.log_lines import Form, Lines, log_to
 from evenmatch.service.loopback import is_loopback
 from evenmatch.service.matching import MatcherRoom
-from evenmatch.service.runner import Runner
+from evenmatch.service.owner import Owner
 from evenmatch.service.signing import lacking
 from evenmatch.settings import Settings
+from evenmatch.storage.places import open_store
 from evenmatch.storage.protocol import Journal
-from evenmatch.storage.sqlite import SqliteJournal
 from evenmatch.warming import load_matchers
+
+if TYPE_CHECKING:
+    from evenmatch.service.node_app import NodeApp
 
 _SWITCH_S = 0.002
 """The engine thread and the event loop hand the interpreter lock over this often at the latest. With Python's own 5 ms
@@ -69,7 +75,7 @@ def program() -> str:
 def build_app(journal: Journal, specs: Iterable[QueueSpec], settings: Settings, *, fast: bool = True) -> App:
     """The application over a journal, recovered and with its queues open."""
     room = MatcherRoom()
-    runner = Runner(journal, specs, settings, room.run)
+    runner = Owner(journal, specs, settings, room.run)
     room.waved = runner.metrics.wave
     return App(runner, room, settings, __version__, fast=fast, gate=Gate(runner, settings))
 
@@ -118,9 +124,76 @@ def refuse_without_secrets(specs: Iterable[QueueSpec]) -> None:
 
 
 def serve(
-    settings: Settings, specs: Iterable[QueueSpec], started: Callable[[str, list[QueueSpec], bool], None]
+    settings: Settings,
+    specs: Iterable[QueueSpec],
+    started: Callable[[str, list[QueueSpec], bool], None],
+    lanes: Mapping[str, str] | None = None,
+    splits: Mapping[str, Split] | None = None,
 ) -> None:
-    """Run the server until it is told to stop; `started` hears its URL, all its open queues, and if it asks no key."""
+    """Run the server until it is told to stop; `started` hears its URL, all its open queues, and if it asks no key.
+
+    `lanes`: queue -> its lane, for a process of a cluster; `splits`: queue -> how it is split, for any.
+    """
+    lines, specs, listening = _ready_to_listen(settings, specs)
+    if settings.role:
+        _serve_node(settings, specs, (lanes or {}, splits or {}), started, lines, listening)
+        return
+    journal = open_store(settings.db, cluster=settings.cluster)
+    try:
+        if journal.shared:
+            raise ConfigError(
+                f"{journal.name} has several lanes, and a server that is alone would run one of them only: "
+                "start it with --role all"
+            )
+        app = build_app(journal, specs, settings)
+    except BaseException:
+        journal.close()
+        raise
+    app.runner.chronicle = Chronicle(lines)
+    opened = [queue.spec for queue in app.runner.engine.state.by_index]
+    _warm(opened, settings)
+    assert app.room is not None
+    app.room.prepare(opened)
+    _tune()
+    server = _uvicorn(Lanes({1: app}, splits) if splits else app)
+
+    def stale(why: str) -> None:
+        structlog.get_logger("evenmatch").error("stopping: the journal has another owner", why=why)
+        signal.raise_signal(signal.SIGTERM)
+
+    app.runner.fatal = stale
+    journal.when_lost(stale)
+    _when_stopped(server, app.hub.close)
+    started(_url(listening), opened, app.gate.is_open)
+    _run(server, listening)
+
+
+def _serve_node(
+    settings: Settings,
+    specs: tuple[QueueSpec, ...],
+    divided: tuple[Mapping[str, str], Mapping[str, Split]],
+    started: Callable[[str, list[QueueSpec], bool], None],
+    lines: Lines,
+    listening: socket.socket,
+) -> None:
+    """Run one process of a cluster until it is told to stop; `divided`: lanes and splits, as `serve` has them."""
+    from evenmatch.node_wiring import make_node  # it needs psycopg, which others do without
+
+    node, app = make_node(settings, specs, *divided, lines, __version__)
+    _warm(specs if settings.role != "api" else (), settings)
+    _tune()
+    server = _uvicorn(app)
+    _when_stopped(server, node.close_lines)
+    node.address = _url(listening)
+    opened = [queue.spec for follower in node.followers.values() for queue in follower.engine.state.by_index]
+    runs = list(specs) if settings.role != "api" else []
+    started(node.address, opened or runs, node.lanes is not None and node.lanes.gate.is_open)
+    _run(server, listening)
+
+
+def _ready_to_listen(
+    settings: Settings, specs: Iterable[QueueSpec]
+) -> tuple[Lines, tuple[QueueSpec, ...], socket.socket]:
     lines = _log_to_stderr(settings)
     refuse_to_be_open(settings)
     specs = tuple(specs)
@@ -128,16 +201,10 @@ def serve(
     files = raise_limit()
     if files < _FILES_FEW:
         structlog.get_logger("evenmatch").warning("few open files are allowed, and each connection is one", most=files)
-    listening = listen(settings)
-    journal = SqliteJournal(settings.db)
-    try:
-        app = build_app(journal, specs, settings)
-    except BaseException:
-        journal.close()
-        raise
-    app.runner.chronicle = Chronicle(lines)
-    _warm(app)
-    _tune()
+    return lines, specs, listen(settings)
+
+
+def _uvicorn(app: "App | Lanes | NodeApp") -> uvicorn.Server:
     config = uvicorn.Config(
         app,
         http="httptools",
@@ -152,33 +219,35 @@ def serve(
         ws_max_size=65_536,
         ws_per_message_deflate=False,
     )
-    server = uvicorn.Server(config)
+    return uvicorn.Server(config)
 
-    def stale(why: str) -> None:
-        structlog.get_logger("evenmatch").error("stopping: the journal has another owner", why=why)
-        signal.raise_signal(signal.SIGTERM)
 
-    app.runner.fatal = stale
+def _when_stopped(server: uvicorn.Server, close: Callable[[], object]) -> None:
+    """Close lines as soon as the server is told to stop: uvicorn would wait for streams to end by themselves."""
     heard = server.handle_exit
 
     def stopping(number: int, frame: FrameType | None) -> None:
-        app.hub.close()  # uvicorn closes WebSockets, but would wait for streams to end by themselves
+        close()
         heard(number, frame)
 
     server.handle_exit = stopping  # type: ignore[method-assign, assignment]
+
+
+def _url(listening: socket.socket) -> str:
     host, port = listening.getsockname()[:2]
-    url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-    started(url, [queue.spec for queue in app.runner.engine.state.by_index], app.gate.is_open)
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _run(server: uvicorn.Server, listening: socket.socket) -> None:
     with asyncio.Runner(loop_factory=_loop) as runner:
         runner.run(server.serve(sockets=[listening]))
 
 
-def _warm(app: App) -> None:
+def _warm(specs: Iterable[QueueSpec], settings: Settings) -> None:
     """Load compiled code before traffic: that of the open queues at once, the rest while the server runs already."""
-    if app.settings.threads:
-        threads.use(app.settings.threads)
-    load_matchers(queue.spec.matcher.name for queue in app.runner.engine.state.by_index)
-    app.room.prepare(queue.spec for queue in app.runner.engine.state.by_index)
+    if settings.threads:
+        threads.use(settings.threads)
+    load_matchers(spec.matcher.name for spec in specs)
     threading.Thread(target=load_matchers, name="warming", daemon=True).start()
 
 

@@ -10,6 +10,7 @@ from evenmatch.bench.live import measure
 from evenmatch.errors import ConfigError
 
 
+@pytest.mark.slow
 def test_players_go_from_join_to_result_and_round_again() -> None:
     command = [sys.executable, "-m", "evenmatch", "bench", "live", "--json"]
     asked = ["--players", "12", "--seconds", "4", "--processes", "2"]

@@ -11,6 +11,7 @@ from evenmatch.core.state import CALLED_OFF, OPEN, OVER, RUNNING, STARTING, Queu
 from evenmatch.domain import backfill_events as bev
 from evenmatch.domain import batch_events as many
 from evenmatch.domain import events as ev
+from evenmatch.domain import lane_events as lane
 from evenmatch.domain.queue import QueueSpec
 from evenmatch.domain.ticket import Status
 
@@ -34,9 +35,10 @@ def check_columns(state: State) -> None:
     }
     assert set(state.several) == {player for player, tickets in live.items() if len(tickets) > 1}
     assert claims == state.claims
+    assert claims.keys().isdisjoint(state.elsewhere), "I11: a player is in two lanes"
     for queue in state.by_index:
         for slot in np.flatnonzero(queue.tickets.status == Status.WAITING).tolist():
-            claimed = sum(player in claims for player in _players(queue, slot))
+            claimed = sum(player in claims or player in state.elsewhere for player in _players(queue, slot))
             assert queue.tickets.suspended[slot] == claimed, "I11: a ticket is suspended once for each claimed player"
     state_hash(state)
     assert (state.tickets_sum_high % 2**64, state.tickets_sum_low % 2**64) == recomputed_sums(state)
@@ -153,6 +155,7 @@ class Story:
     rosters: dict[int, list[int]] = field(default_factory=dict)
     specs: dict[str, QueueSpec] = field(default_factory=dict)
     claims: dict[int, int] = field(default_factory=dict)
+    elsewhere: set[int] = field(default_factory=set)
     matched: Counter[int] = field(default_factory=Counter)
     forgotten: set[int] = field(default_factory=set)
     invited: dict[int, int] = field(default_factory=dict)
@@ -205,6 +208,13 @@ class Story:
             case ev.MatchesEnded():
                 for proposal in event.proposal.tolist():
                     self._release(proposal)
+            case lane.ClaimedElsewhere():
+                assert not self.elsewhere & set(event.player.tolist())
+                assert not self.claims.keys() & set(event.player.tolist()), "I11: a player is in two lanes"
+                self.elsewhere.update(event.player.tolist())
+            case lane.ReleasedElsewhere():
+                assert self.elsewhere.issuperset(event.player.tolist())
+                self.elsewhere.difference_update(event.player.tolist())
             case bev.BackfillAsked():
                 self._asked(event)
             case bev.PlacesOffered():
@@ -255,6 +265,7 @@ class Story:
                 teams[team] += len(ticket.players)
                 for player in ticket.players:
                     assert player not in self.claims, "I11: a player was proposed twice"
+                    assert player not in self.elsewhere, "I11: a player was proposed whom another lane has"
                     self.claims[player] = number
             assert teams == dict.fromkeys(range(form.teams), form.size), "I5: a match breaks the format"
             assert len({ticket.group for ticket in tickets}) == 1, "I5: a match mixes groups"
@@ -278,6 +289,7 @@ class Story:
             self.invited[proposal] = match
             for player in ticket.players:
                 assert player not in self.claims, "I11: a player was invited twice"
+                assert player not in self.elsewhere, "I11: a player was invited whom another lane has"
                 self.claims[player] = proposal
 
     def _into(self, ticket: _Told, match: int) -> None:

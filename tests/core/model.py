@@ -91,17 +91,19 @@ class Queue:
 class Model:
     """What the engine must agree with."""
 
-    def __init__(self, keep_ms: int) -> None:
-        self.keep_ms = keep_ms
+    def __init__(self, keep_ms: int, first: int = 1) -> None:
+        """`first`: where tickets and proposals are numbered from."""
+        self.keep_ms, self.first = keep_ms, first
         self.settled_ms = 0
         self.queues: dict[str, Queue] = {}
         self.tickets: dict[int, Ticket] = {}
         """In the state."""
         self.proposals: dict[int, Proposal] = {}
-        self.next_ticket = 1
-        self.next_proposal = 1
+        self.next_ticket = self.next_proposal = first
         self.keys: dict[int, tuple[int, int, int]] = {}
         self.blocks: dict[int, set[int]] = {}
+        self.elsewhere: set[int] = set()
+        """Players whom other lanes have."""
         self.met: list[tuple[str, int, dict[int, int]]] = []
         """Queue, when, and the team of each player, of every match that was made."""
 
@@ -119,7 +121,8 @@ class Model:
 
     def suspended(self, ticket: Ticket) -> bool:
         """Does it wait for a player who is in a proposal or match elsewhere?"""
-        return ticket.status == "waiting" and any(self.claim(player) is not None for player in ticket.players)
+        had = (self.claim(player) is not None or player in self.elsewhere for player in ticket.players)
+        return ticket.status == "waiting" and any(had)
 
     def matchable(self, ticket: Ticket) -> bool:
         """Can a wave have it?"""
@@ -342,7 +345,7 @@ class Model:
 
     def gone(self, number: int) -> Reasons:
         """Why a ticket that is not in the state can't be used."""
-        return Reasons.TICKET_GONE if 0 < number < self.next_ticket else Reasons.UNKNOWN_TICKET
+        return Reasons.TICKET_GONE if self.first <= number < self.next_ticket else Reasons.UNKNOWN_TICKET
 
     def reopen(self, name: str, spec: QueueSpec, now_ms: int) -> None:
         """A queue gets new rules: whoever waits and could not have joined under them has to go."""
@@ -459,7 +462,7 @@ class Model:
         """The game server speaks."""
         proposal = self.proposals.get(number)
         if proposal is None or proposal.standing != "starting":
-            return Reasons.MATCH_NOT_STARTING if 0 < number < self.next_proposal else Reasons.UNKNOWN_MATCH
+            return Reasons.MATCH_NOT_STARTING if self.first <= number < self.next_proposal else Reasons.UNKNOWN_MATCH
         if started:
             self.make(proposal, now_ms)
         else:
@@ -476,7 +479,7 @@ class Model:
             places.close(self, number, now_ms)
             proposal.standing = "cancelled"
             return None
-        return Reasons.MATCH_OVER if 0 < number < self.next_proposal else Reasons.UNKNOWN_MATCH
+        return Reasons.MATCH_OVER if self.first <= number < self.next_proposal else Reasons.UNKNOWN_MATCH
 
     def make(self, proposal: Proposal, now_ms: int) -> None:
         """A proposal becomes a match."""
@@ -505,7 +508,7 @@ class Model:
     def _open(self, number: int, player: int) -> Proposal | Reasons:
         proposal = self.proposals.get(number)
         if proposal is None:
-            return Reasons.PROPOSAL_OVER if 0 < number < self.next_proposal else Reasons.UNKNOWN_PROPOSAL
+            return Reasons.PROPOSAL_OVER if self.first <= number < self.next_proposal else Reasons.UNKNOWN_PROPOSAL
         if proposal.standing == "joined":
             return Reasons.ALREADY_MATCHED
         if proposal.standing == "failed":
@@ -552,4 +555,4 @@ class Model:
             return None
         if proposal is not None and proposal.standing in ("open", "starting"):
             return Reasons.MATCH_NOT_MADE if proposal.standing == "open" else Reasons.MATCH_STARTING
-        return Reasons.MATCH_OVER if 0 < number < self.next_proposal else Reasons.UNKNOWN_MATCH
+        return Reasons.MATCH_OVER if self.first <= number < self.next_proposal else Reasons.UNKNOWN_MATCH

@@ -38,7 +38,7 @@ def ask(model: Model, number: int, places: list[tuple[int, int]], now_ms: int) -
     """A match asks for players."""
     match = model.proposals.get(number)
     if match is None or match.standing != "running":
-        return Reasons.MATCH_NOT_RUNNING if 0 < number < model.next_proposal else Reasons.UNKNOWN_MATCH
+        return Reasons.MATCH_NOT_RUNNING if model.first <= number < model.next_proposal else Reasons.UNKNOWN_MATCH
     teams = teams_of(model, match)
     leaving: list[int] = []
     for team, player in places:
@@ -68,7 +68,7 @@ def withdraw(model: Model, number: int, now_ms: int) -> Reasons | None:
     """A match asks for nobody any more."""
     match = model.proposals.get(number)
     if match is None or match.standing != "running":
-        return Reasons.MATCH_NOT_RUNNING if 0 < number < model.next_proposal else Reasons.UNKNOWN_MATCH
+        return Reasons.MATCH_NOT_RUNNING if model.first <= number < model.next_proposal else Reasons.UNKNOWN_MATCH
     close(model, number, now_ms)
     return None
 

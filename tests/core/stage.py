@@ -7,6 +7,7 @@ from evenmatch.core.records import ticket_record
 from evenmatch.domain import commands as cmd
 from evenmatch.domain import events as ev
 from evenmatch.domain.effects import RunMatcher
+from evenmatch.domain.ids import first_number
 from evenmatch.domain.match import Plan
 from evenmatch.domain.queue import (
     CooldownSpec,
@@ -97,11 +98,13 @@ def request(
 class Stage:
     """Everything at hand that an example needs."""
 
-    def __init__(self, *specs: QueueSpec, keep_ms: int = KEEP_MS) -> None:
+    def __init__(self, *specs: QueueSpec, keep_ms: int = KEEP_MS, lane: int = 1) -> None:
         self.engine = Engine(keep_ms=keep_ms)
         self.now_ms = T0
         self.events: list[ev.Event] = []
         self.effects: list[RunMatcher] = []
+        if lane > 1:
+            self.do(cmd.BeginNumbers(first_number(lane), first_number(lane)))
         for spec in specs:
             self.do(cmd.OpenQueue(spec))
 

@@ -6,10 +6,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from evenmatch import config
 from evenmatch.core.checkpoint import dump, load
 from evenmatch.core.evolve import evolve
 from evenmatch.core.freeze import freeze
 from evenmatch.core.hashing import state_hash
+from evenmatch.core.joining import member_refused
 from evenmatch.core.records import match_record
 from evenmatch.core.state import QueueState, State
 from evenmatch.domain import commands as cmd
@@ -18,6 +20,7 @@ from evenmatch.domain.queue import Format, MatcherSpec, QueueSpec, ReadyCheckSpe
 from evenmatch.domain.refusals import Reasons
 from evenmatch.domain.snapshot import Snapshot
 from evenmatch.domain.ticket import Member, TicketRequest
+from evenmatch.domain.venue import VenueSpec
 from evenmatch.errors import MatcherError
 from evenmatch.matchers.contract import door
 from evenmatch.matchers.registry import build
@@ -93,6 +96,10 @@ def test_a_matcher_says_what_its_door_asks() -> None:
         door(build("epgc", {}), Format(2, 5))
 
 
+EVEN = config.with_door(
+    QueueSpec("even", Format(2, 2), MatcherSpec("even", {"roles": {"tank": 1, "healer": 1}, "latency_cap_ms": 80}))
+)
+PLACED = config.with_door(msgspec.structs.replace(EVEN, venue=VenueSpec(regions=("eu",))))
 FULL = {"profile.mode": "fast", "roles": ["tank"]}
 
 
@@ -117,6 +124,12 @@ FULL = {"profile.mode": "fast", "roles": ["tank"]}
         (LOM, alone(Member(1, facts={"profile.age": 3.0})), Reasons.MISSING_FACT),
         (LOM, alone(Member(1, traits=FULL | {"profile.age": "old"})), Reasons.BAD_FACT),
         (LOM, alone(Member(1, facts={"profile.age": 3.0, "profile.mode": 1.0}, traits=FULL)), Reasons.BAD_FACT),
+        (EVEN, alone(Member(1, traits={"roles": ["tank", "healer"]})), None),
+        (EVEN, alone(Member(1, traits={"roles": ["Tank"]})), Reasons.BAD_FACT),
+        (EVEN, alone(Member(1, traits={"roles": ["tank", "wizard"]})), Reasons.BAD_FACT),
+        (EVEN, alone(Member(1, ping_ms=20.0)), None),
+        (EVEN, alone(Member(1, facts={"latencies.eu": 20.0})), Reasons.BAD_FACT),
+        (PLACED, alone(Member(1, facts={"latencies.eu": 20.0})), None),
     ],
 )
 def test_what_the_matcher_cannot_use_is_refused_at_the_door(
@@ -127,6 +140,24 @@ def test_what_the_matcher_cannot_use_is_refused_at_the_door(
     found = stage.joined(queue.name, wanted)
     assert found == (1 if reason is None else reason)
     assert len(stage.events) == before + (reason is None)
+
+
+def test_the_refusal_of_a_role_names_the_nearest_that_the_queue_has() -> None:
+    stage = Stage(EVEN)
+    wrong = member_refused(queue_of(stage, "even"), Member(1, traits={"roles": ["HEALR"]}))
+    assert wrong is not None
+    assert wrong.detail == "roles: 'HEALR' is not known: did you mean 'healer'? Known: tank, healer"
+
+
+def test_who_brings_a_role_that_new_rules_do_not_have_does_not_stay() -> None:
+    stage = Stage(EVEN)
+    tank = stage.joined("even", alone(Member(1, traits={"roles": ["tank"]})))
+    other = stage.joined("even", alone(Member(2)))
+    assert isinstance(tank, int)
+    assert isinstance(other, int)
+    new = MatcherSpec("even", {"roles": {"guard": 1, "healer": 1}})
+    stage.do(cmd.OpenQueue(config.with_door(msgspec.structs.replace(EVEN, matcher=new))))
+    assert (stage.told(tank, "cause"), stage.told(other, "status")) == ("rules_changed", "waiting")
 
 
 # -- what is kept ------------------------------------------------------------------------------------------------------

@@ -9,16 +9,20 @@ from evenmatch.core import paged
 from evenmatch.core.paged import Paged
 
 NEAR = st.integers(0, 40)
-NUMBERS = NEAR | st.integers(0, 10_000) | st.sampled_from([-1, -(2**63), 2**63 - 1, 2**22 * 4 - 1, 2**22 * 4, 2**40])
+NUMBERS = (
+    NEAR
+    | st.integers(0, 10_000)
+    | st.sampled_from([-1, -(2**63), 2**63 - 1, 2**22 * 4 - 1, 2**22 * 4, 2**40, 2**40 + 9])
+)
 MANY = st.lists(NUMBERS, max_size=30, unique=True)
 ACTIONS = st.lists(
     st.tuples(st.sampled_from(["put", "drop", "set", "delete", "find"]), MANY, st.integers(0, 2**62)), max_size=25
 )
 
 
-@given(ACTIONS, st.sampled_from([1, 2, 5]))
-def test_it_does_what_a_dictionary_does(actions: list[tuple[str, list[int], int]], bits: int) -> None:
-    ours, plain = Paged(bits), dict[int, int]()
+@given(ACTIONS, st.sampled_from([1, 2, 5]), st.sampled_from([0, 0, 7, 2**40]))
+def test_it_does_what_a_dictionary_does(actions: list[tuple[str, list[int], int]], bits: int, base: int) -> None:
+    ours, plain = Paged(bits, base), dict[int, int]()
     for what, numbers, value in actions:
         array = np.array(numbers, np.int64)
         values = (value + np.arange(len(array))) % 2**62
@@ -44,9 +48,8 @@ def test_it_does_what_a_dictionary_does(actions: list[tuple[str, list[int], int]
         assert [ours.get(number) for number in numbers] == [plain.get(number) for number in numbers]
         assert [number in ours for number in numbers] == [number in plain for number in numbers]
         assert (len(ours), dict(ours.items())) == (len(plain), plain)
-        assert list(ours) == sorted(number for number in plain if 0 <= number >> bits < paged._PAGES_MOST) + sorted(
-            number for number in plain if not 0 <= number >> bits < paged._PAGES_MOST
-        )
+        near = {number for number in plain if 0 <= number - base >> bits < paged._PAGES_MOST}
+        assert list(ours) == sorted(near) + sorted(plain.keys() - near)
 
 
 def test_pages_that_empty_are_used_again() -> None:

@@ -19,12 +19,14 @@ from hypothesis.stateful import (
 
 from evenmatch.core.engine import Engine, Step
 from evenmatch.core.hashing import state_hash
+from evenmatch.core.lanes import moved, watch
 from evenmatch.core.records import ticket_record
 from evenmatch.domain import backfill_events as bev
 from evenmatch.domain import commands as cmd
 from evenmatch.domain import events as ev
 from evenmatch.domain.backfill import BackfillSpec
 from evenmatch.domain.effects import RunMatcher
+from evenmatch.domain.ids import first_number
 from evenmatch.domain.match import Plan, Reason
 from evenmatch.domain.queue import Format, MatchSpec, Mode, QueueSpec, TicketSpec, milliseconds
 from evenmatch.domain.refusals import Reasons, Refusal
@@ -78,23 +80,29 @@ PARTIES = st.builds(
 class EngineMachine(RuleBasedStateMachine):
     """Every rule does one command to both; the invariants compare all there is to see."""
 
-    @initialize()
-    def open_all(self) -> None:
+    @initialize(lane=st.sampled_from([1, 2]))
+    def open_all(self, lane: int) -> None:
         self.engine = Engine(keep_ms=KEEP_MS)
-        self.model = Model(KEEP_MS)
+        self.model = Model(KEEP_MS, first_number(lane))
         self.story = Story()
         self.now_ms = T0
         self.flights: dict[str, RunMatcher] = {}
         self.closed: list[RunMatcher] = []
         self.seen: dict[str, tuple[object, int]] = {}
         """What the last wave of each queue saw, and when it may be tried again; only if its plan held."""
+        if lane > 1:
+            self.agree(cmd.BeginNumbers(first_number(lane), first_number(lane)))
         for spec in SPECS:
             self.open_queue(spec.name, {})
 
     def step(self, command: cmd.Command) -> Step:
-        before = self.engine.state.sequence
+        before, claims = self.engine.state.sequence, set(self.engine.state.claims)
+        watch(self.engine.state)
         step = self.engine.step(command, self.now_ms)
         assert self.engine.state.sequence == before + len(step.events)
+        claimed, released = moved(self.engine.state)
+        assert claimed.tolist() == sorted(set(self.engine.state.claims) - claims)
+        assert released.tolist() == sorted(claims - set(self.engine.state.claims))
         for event in step.events:
             assert event.at_ms == self.now_ms
             self.story.hear(event)
@@ -206,6 +214,24 @@ class EngineMachine(RuleBasedStateMachine):
     def block(self, player: int, others: list[int]) -> None:
         self.agree(cmd.SetBlocks(player, tuple(others)))
         self.model.blocks[player] = set(others) - {player}
+
+    # Other lanes.
+
+    @rule(players=st.lists(PLAYERS, max_size=3))
+    def claimed_elsewhere(self, players: list[int]) -> None:
+        before = set(self.model.elsewhere)
+        free = {player for player in players if self.model.claim(player) is None}
+        step = self.agree(cmd.ClaimedElsewhere(np.array(players, np.int64)))
+        assert [event.player.tolist() for event in step.events] == [sorted(free - before)] * bool(free - before)  # type: ignore[union-attr]
+        self.model.elsewhere |= free
+        self.model.watch()
+
+    @precondition(lambda self: self.model.elsewhere)
+    @rule(players=st.lists(PLAYERS, max_size=3), everybody=st.booleans())
+    def released_elsewhere(self, players: list[int], everybody: bool) -> None:
+        players = sorted(self.model.elsewhere) if everybody else players
+        self.agree(cmd.ReleasedElsewhere(np.array(players, np.int64)))
+        self.model.elsewhere -= set(players)
 
     # Operators.
 

@@ -98,4 +98,9 @@ GRAND_TOUR: list[Move] = [
     ("end_many", 0, 1),
     ("crowd", 0, 0),
     ("leave_many", 40, 39),
+    ("crowd", 0, 36),
+    ("elsewhere", 3, 36),
+    ("wave", 0, 0),
+    ("back", 0, 1),
+    ("elsewhere", 2, 30),
 ]

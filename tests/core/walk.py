@@ -25,7 +25,7 @@ _KINDS = (
     *("join", "leave", "seen", "late", "end", "restart", "open", "give_up", "keyed", "audit", "result", "season"),
     *("confirm", "fail_start", "lose", "update", "mode", "cancel_ticket", "cancel_match", "lift", "block", "avoid"),
     *("serve", "unserved", "far", "backfill", "backfill", "withdraw", "wills", "accept_many", "accept_many"),
-    *("leave_many", "end_many"),
+    *("leave_many", "end_many", "elsewhere", "elsewhere", "back"),
 )
 MOVES = st.lists(st.tuples(st.sampled_from(_KINDS), st.integers(0, 40), st.integers(0, 40)), min_size=5, max_size=40)
 
@@ -35,8 +35,8 @@ _MUCH_LATER_MS = (3_000, 5_000, 7_000, 10_000, 20_000, 30_000, 60_000, DAY_MS)
 class Walk:
     """Walks by numbers and notes the hash after every move that wrote something; a move is a commit."""
 
-    def __init__(self, moves: list[Move]) -> None:
-        self.stage = Stage(*QUEUES, VENUE)
+    def __init__(self, moves: list[Move], lane: int = 1) -> None:
+        self.stage = Stage(*QUEUES, VENUE, lane=lane)
         self.commits: list[list[ev.Event]] = [list(self.stage.events)]
         self.hashes = [state_hash(self.state)]
         for kind, a, b in moves:
@@ -136,6 +136,10 @@ class Walk:
             case "far":  # they are near to one region or the other, and veto a map
                 members = [member_at(b + n + 1, 20.0 + 100 * (n % 2), 130.0 - 100 * (n % 2)) for n in range(4)]
                 stage.do(cmd.JoinMany(VENUE.name, tuple(TicketRequest((member,)) for member in members)))
+            case "elsewhere":  # another lane has some players
+                stage.do(cmd.ClaimedElsewhere(np.arange(b + 1, b + 1 + a % 4)))
+            case "back":
+                stage.do(cmd.ReleasedElsewhere(np.array([_one(self.state.elsewhere, n) for n in (a, b)])))
             case "audit":
                 stage.do(cmd.NoteAction(f"key {a}", "end_match", f"m-{b:012}", "why not" if a else ""))
             case "result":
@@ -196,6 +200,6 @@ def accepts_of(state: State, a: int, b: int) -> cmd.AcceptMany:
     return cmd.AcceptMany(np.array([p for p, _ in pairs], np.int64), np.array([w for _, w in pairs], np.int64))
 
 
-def _one(known: Mapping[int, int], which: int) -> int:
+def _one(known: Mapping[int, object], which: int) -> int:
     """One of the known numbers; 1 where there are none."""
     return sorted(known)[which % len(known)] if known else 1

@@ -12,6 +12,7 @@ from evenmatch.drill.crash import crash
 from evenmatch.errors import ConfigError
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_players_lose_nothing_when_the_server_is_killed_under_load(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "evenmatch", "drill", "crash", "--json", "--folder", str(tmp_path / "drill")]

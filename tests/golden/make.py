@@ -28,8 +28,8 @@ HERE = Path(__file__).parent
 
 
 def make(path: Path) -> str:
-    """Write the grand tour into a new journal, with checkpoints on the way and events after the last; its hash."""
-    walk, state = Walk(GRAND_TOUR), State()
+    """Write the grand tour of a lane into a new journal, with checkpoints and events after the last; its hash."""
+    walk, state = Walk(GRAND_TOUR, lane=2), State()
     with SqliteJournal(path) as journal:
         for number, commit in enumerate(walk.commits):
             events = [_with_details(event) for event in commit]

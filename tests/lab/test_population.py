@@ -67,6 +67,7 @@ def test_the_page_is_made_from_the_code_and_every_key_has_a_meaning() -> None:
             assert all(key.meaning for key in keys_of(one.kind)), one.name
 
 
+@pytest.mark.slow
 def test_the_command_prints_presets_that_are_populations(tmp_path: Path) -> None:
     def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
         command = [sys.executable, "-m", "evenmatch", "lab", "population", *arguments]

@@ -12,6 +12,7 @@ from joserfc.jwk import OctKey
 from evenmatch.domain.queue import Format, MatchSpec, QueueSpec, ReadyCheckSpec, WaveSpec
 from evenmatch.service import keys
 from evenmatch.service.app import App
+from evenmatch.service.lanes import Lanes
 from evenmatch.settings import Secret, Settings
 
 SECRET = "a secret that only the game and its matchmaker know"
@@ -26,7 +27,7 @@ SPECS = (
 def settings_in(folder: Path, **more: Any) -> Settings:
     """Settings of a server with a key file of its own, and a secret for players."""
     given: dict[str, Any] = {"player_secret": Secret(SECRET), "player_rate": 0.0, "tick_ms": 5}
-    return Settings(db=folder / "evenmatch.db", keys=folder / "evenmatch.keys", **(given | more))
+    return Settings(db=str(folder / "evenmatch.db"), keys=folder / "evenmatch.keys", **(given | more))
 
 
 def key_in(folder: Path, role: keys.Role, name: str = "", rate: float | None = None) -> str:
@@ -49,7 +50,9 @@ def bearer(credential: str) -> dict[str, str]:
 _Line = asyncio.Queue[dict[str, Any]]
 
 
-def _open(app: App, ticket: str, query: str, headers: dict[str, str] | None) -> tuple[asyncio.Task[None], _Line, _Line]:
+def _open(
+    app: App | Lanes, ticket: str, query: str, headers: dict[str, str] | None
+) -> tuple[asyncio.Task[None], _Line, _Line]:
     """A ticket's WebSocket: who serves it, what the client says, and what it hears."""
     incoming: _Line = asyncio.Queue()
     outgoing: _Line = asyncio.Queue()
@@ -65,7 +68,7 @@ def _open(app: App, ticket: str, query: str, headers: dict[str, str] | None) -> 
 
 
 async def watch(
-    app: App, ticket: str, query: str = "", headers: dict[str, str] | None = None
+    app: App | Lanes, ticket: str, query: str = "", headers: dict[str, str] | None = None
 ) -> tuple[int | None, Any]:
     """Open a ticket's WebSocket and hear the first that is said: a close's code and reason, or None and a message."""
     serving, incoming, outgoing = _open(app, ticket, query, headers)
@@ -78,7 +81,7 @@ async def watch(
 
 
 async def stream(
-    app: App, ticket: str, query: str = "", headers: dict[str, str] | None = None, path: str = ""
+    app: App | Lanes, ticket: str, query: str = "", headers: dict[str, str] | None = None, path: str = ""
 ) -> tuple[int, str]:
     """Open a ticket's stream of server-sent events, hear the first that is said, and leave: a status and the words."""
     incoming: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
@@ -108,7 +111,7 @@ async def stream(
 
 
 async def messages(
-    app: App, ticket: str, last: str, query: str = "", headers: dict[str, str] | None = None
+    app: App | Lanes, ticket: str, last: str, query: str = "", headers: dict[str, str] | None = None
 ) -> list[dict[str, Any]]:
     """All that a ticket's WebSocket tells, up to the first message of the type `last`."""
     serving, incoming, outgoing = _open(app, ticket, query, headers)

@@ -15,10 +15,10 @@ def make_server(tmp_path: Path) -> Iterator[MakeServer]:
     """Starts servers of a test's own: `make_server(config, EVENMATCH_...="...")`."""
     made: list[Server] = []
 
-    def make(config: str | None = None, **env: str) -> Server:
+    def make(config: str | None = None, *, place: str | None = None, **env: str) -> Server:
         folder = tmp_path / f"server{len(made)}"
         folder.mkdir()
-        made.append(Server(folder, config, env))
+        made.append(Server(folder, config, env, place))
         return made[-1].start()
 
     yield make

@@ -24,6 +24,8 @@ from websockets.sync.client import ClientConnection, connect
 
 from evenmatch.client import Event, SyncClient
 
+from .nursery import Forked
+
 PATIENCE_S: Final = 60.0
 """Longer than anything takes, on a loaded machine too."""
 
@@ -96,12 +98,20 @@ def queue(
 class Server:
     """A server process, its journal and its log."""
 
-    def __init__(self, folder: Path, config: str | None = None, env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        config: str | None = None,
+        env: Mapping[str, str] | None = None,
+        place: str | None = None,
+    ) -> None:
+        """`place`: where the journal is, if not in a file in the folder."""
         self.folder = folder
         self.db = folder / "evenmatch.db"
+        self.place = str(self.db) if place is None else place
         self.log = folder / "server.log"
         self.env = {"EVENMATCH_TICK_MS": "5"} | dict(env or {})
-        self.arguments = ["serve", "--port", "0", "--db", str(self.db)]
+        self.arguments = ["serve", "--port", "0", "--db", self.place]
         if config is not None:
             path = folder / "queues.toml"
             path.write_text(config)
@@ -109,7 +119,7 @@ class Server:
         self.url = ""
         self.http = httpx.Client(timeout=PATIENCE_S)
         self.client = SyncClient()
-        self.process: subprocess.Popen[bytes] | None = None
+        self.process: subprocess.Popen[bytes] | Forked | None = None
 
     # -- life ----------------------------------------------------------------------------------------------------------
 
@@ -121,14 +131,19 @@ class Server:
             assert file_size_max is not None
             resource.setrlimit(resource.RLIMIT_FSIZE, (file_size_max, resource.RLIM_INFINITY))
 
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "evenmatch", *self.arguments],
-                stdout=subprocess.PIPE,
-                stderr=log,
-                env=clean_environment() | self.env,
-                preexec_fn=None if file_size_max is None else limit,
-            )
+        env, cwd = clean_environment() | self.env, self.folder if "://" in self.place else None
+        if file_size_max is None and "PYTHONPATH" not in self.env:
+            self.process = Forked(self.arguments, env, cwd, self.log)
+        else:
+            with self.log.open("ab") as log:
+                self.process = subprocess.Popen(
+                    [sys.executable, "-m", "evenmatch", *self.arguments],
+                    stdout=subprocess.PIPE,
+                    stderr=log,
+                    env=env,
+                    cwd=cwd,
+                    preexec_fn=None if file_size_max is None else limit,
+                )
         self.url = self._address()
         self.http.close()
         self.http = httpx.Client(base_url=self.url, timeout=PATIENCE_S)
@@ -232,14 +247,14 @@ class Server:
 
     def verify(self) -> dict[str, Any]:
         """What `evenmatch journal verify` finds."""
-        done = evenmatch("journal", "verify", str(self.db), "--json")
+        done = evenmatch("journal", "verify", self.place, "--json")
         assert done.returncode == 0, done.stderr
         found: dict[str, Any] = json.loads(done.stdout)
         return found
 
     def events(self, after: int = 0) -> list[dict[str, Any]]:
         """The journal's events, as `evenmatch journal show` tells them."""
-        done = evenmatch("journal", "show", str(self.db), "--json", "--after", str(after))
+        done = evenmatch("journal", "show", self.place, "--json", "--after", str(after))
         assert done.returncode == 0, done.stderr
         return [json.loads(line) for line in done.stdout.splitlines()]
 

@@ -12,11 +12,13 @@ import msgspec
 
 from evenmatch.core.hashing import state_hash
 from evenmatch.domain.queue import QueueSpec
-from evenmatch.errors import JournalUnavailable
+from evenmatch.errors import JournalUnavailable, JournalUnsure
 from evenmatch.recovery import recover
 from evenmatch.service.app import App
+from evenmatch.service.lanes import Lanes
 from evenmatch.settings import Settings
 from evenmatch.storage.memory import MemoryJournal
+from evenmatch.storage.postgres import PostgresJournal
 from evenmatch.storage.protocol import Commit, Journal
 from evenmatch.storage.sqlite import SqliteJournal
 from evenmatch.wiring import build_app
@@ -27,7 +29,7 @@ SETTINGS = Settings(tick_ms=5)
 
 
 @contextlib.asynccontextmanager
-async def living(app: App) -> AsyncIterator[httpx.AsyncClient]:
+async def living(app: App | Lanes) -> AsyncIterator[httpx.AsyncClient]:
     """The application from startup to shutdown, and a client for it."""
     to_app: asyncio.Queue[Any] = asyncio.Queue()
     from_app: asyncio.Queue[Any] = asyncio.Queue()
@@ -105,7 +107,7 @@ class _Fails:
             raise JournalUnavailable("the disk is full")
         super().append(commit)  # type: ignore[misc]
         if failure == "after":
-            raise JournalUnavailable("the disk did not say that it was written")
+            raise JournalUnsure("the disk did not say that it was written")
 
     def newest_checkpoint(self) -> Any:
         if self.broken:
@@ -119,3 +121,7 @@ class FailingMemory(_Fails, MemoryJournal):
 
 class FailingSqlite(_Fails, SqliteJournal):
     """The journal on disk."""
+
+
+class FailingPostgres(_Fails, PostgresJournal):
+    """The journal in a database."""

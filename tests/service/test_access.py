@@ -15,6 +15,7 @@ from evenmatch.service.access import RIGHTS, Caller, Gate, Least, Players, Right
 from evenmatch.service.app import App
 from evenmatch.service.keys import KeyRing, Role, keys_path, revoke
 from evenmatch.service.loopback import is_loopback
+from evenmatch.service.owner import Owner
 from evenmatch.service.rates import Buckets
 from evenmatch.service.routes import litestar_app
 from evenmatch.service.runner import Runner
@@ -80,6 +81,7 @@ CASES: list[Case] = [
     ("GET", "/v1/queues/{queue}/forecast", None, "ann", "rbois"),
     ("GET", "/v1/watch", None, "ann", "rbo"),
     ("GET", "/v1/queues/{queue}/history", None, "ann", "rbo"),
+    ("GET", "/v1/queues/{queue}/waiting", None, "ann", "rbo"),
     ("GET", "/v1/queues/{queue}/waves", None, "ann", "rbo"),
     ("GET", "/v1/queues/{queue}/waves/{wave}", None, "ann", "rbo"),
     ("GET", "/v1/tickets/{ticket}/story", None, "fay", "rbo"),
@@ -91,6 +93,7 @@ CASES: list[Case] = [
     ("PUT", "/v1/matches/{match}/result", {"teams": [{"rank": 2}, {"rank": 1}]}, "ann", "o"),
     ("GET", "/v1/players/{player}/ratings", None, "ann", "rboi"),
     ("GET", "/v1/players/{player}/history", None, "ann", "rboi"),
+    ("GET", "/v1/players/{player}/tickets", None, "ann", "rboi"),
     ("GET", "/v1/queues/{queue}/leaderboard", None, "ann", "rbois"),
     ("GET", "/v1/queues/{queue}/calibration", None, "ann", "rbois"),
     ("POST", "/v1/queues/{queue}/season", {"season": 2}, "ann", "o"),
@@ -177,7 +180,7 @@ def test_every_caller_on_every_path(tmp_path: Path, fast: bool, caller: str) -> 
 
 
 def routes_served() -> set[tuple[str, str]]:
-    runner = Runner(MemoryJournal(), config.builtin(), Settings(), lambda *_: None)
+    runner = Owner(MemoryJournal(), config.builtin(), Settings(), lambda *_: None)
     served = litestar_app(runner, Hub(runner), Settings(), "0")
     return {
         (method, route.path_format)
@@ -726,6 +729,32 @@ def test_players_do_not_see_where_others_are_and_the_backend_does(tmp_path: Path
                 _, told = await stream(app, ticket, f"after={story[0]['sequence']}", headers)
                 (line,) = [line for line in told.splitlines() if line.startswith("data: ")]
                 assert seen(json.loads(line.removeprefix("data: "))["match"]) == expected
+
+    asyncio.run(look())
+
+
+@BOTH_WAYS
+def test_the_backend_sees_what_a_proposal_costs_and_players_do_not(tmp_path: Path, fast: bool) -> None:
+    key = key_in(tmp_path, "backend")
+    (spec,) = config.parse("[queues.duel]\nwave = { every_s = 0.02 }\nready_check = { timeout_s = 600 }", "queues.toml")
+
+    async def look() -> None:
+        app = app_over(MemoryJournal(), spec, fast=fast, settings=settings_in(tmp_path))
+        async with living(app) as client:
+            for player, rating in (("ann", 1500), ("ben", 1540)):
+                body = {"players": [{"id": player, "rating": rating}]}
+                joined = await client.post("/v1/queues/duel/tickets", json=body, headers=bearer(key))
+            path = joined.headers["location"]
+
+            async def proposal() -> Any:
+                return (await client.get(path, headers=bearer(key))).json()["ticket"]["proposal"]
+
+            told = await until(proposal, "a proposal")
+            assert told["terms"]["spread"] == 0.1
+            assert told["cost"] > 0.1
+            shown = (await client.get(path, headers=bearer(token("ben")))).json()["ticket"]["proposal"]
+            assert shown["id"] == told["id"]
+            assert not {"cost", "terms"} & set(shown)
 
     asyncio.run(look())
 

@@ -86,10 +86,10 @@ def test_one_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     entered, go_on = threading.Event(), threading.Event()
     copied = backups._copied
 
-    def slow(path: Path) -> Any:
+    def slow(place: str, lane: str) -> Any:
         entered.set()
         assert go_on.wait(60)
-        return copied(path)
+        return copied(place, lane)
 
     monkeypatch.setattr(backups, "_copied", slow)
 

@@ -20,17 +20,23 @@ from evenmatch.errors import JournalError
 from evenmatch.service.app import App
 from evenmatch.settings import Settings
 from evenmatch.storage.memory import MemoryJournal, MemoryStore
+from tests import postgres
 
 from .conftest import MakeServer
 from .harness import PATIENCE_S, Server, eventually, queue
-from .inside import FailingMemory, FailingSqlite, app_over, living, memory_and_journal, until
+from .inside import FailingMemory, FailingPostgres, FailingSqlite, app_over, living, memory_and_journal, until
 
 POOL = QueueSpec("pool", Format(2, 100))
 DUEL = QueueSpec("duel", Format(2, 1), wave=WaveSpec(every_s=0.02), ready_check=ReadyCheckSpec(60.0))
 
 
-@pytest.fixture(params=["memory", "sqlite"])
-def journal(request: pytest.FixtureRequest, tmp_path: Path) -> FailingMemory | FailingSqlite:
+FailingJournal = FailingMemory | FailingSqlite | FailingPostgres
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+def journal(request: pytest.FixtureRequest, tmp_path: Path) -> FailingJournal:
+    if request.param == "postgres":
+        return FailingPostgres(postgres.cleared(), "the database")
     return FailingMemory() if request.param == "memory" else FailingSqlite(tmp_path / "journal.db")
 
 
@@ -43,7 +49,7 @@ async def join(client: httpx.AsyncClient, player: str, key: str | None = None, *
     return await client.post("/v1/queues/pool/tickets", json=body(player, **more), headers=headers)
 
 
-async def together(app: App, journal: FailingMemory | FailingSqlite, *orders: Any) -> list[httpx.Response]:
+async def together(app: App, journal: FailingJournal, *orders: Any) -> list[httpx.Response]:
     """The answers to requests that all get into one commit, the first after the one that waits at the gate."""
     journal.reached.clear()
     journal.gate.clear()
@@ -65,9 +71,7 @@ def check_unavailable(answer: httpx.Response) -> None:
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_everyone_in_a_failed_commit_is_told_503_and_a_repeat_is_safe(
-    journal: FailingMemory | FailingSqlite, when: str
-) -> None:
+def test_everyone_in_a_failed_commit_is_told_503_and_a_repeat_is_safe(journal: FailingJournal, when: str) -> None:
     async def play() -> None:
         app = app_over(journal, POOL)
         async with living(app) as client:
@@ -77,6 +81,8 @@ def test_everyone_in_a_failed_commit_is_told_503_and_a_repeat_is_safe(
             answers = await together(app, journal, client, *(join(client, f"p{n}", key=f"k{n}") for n in range(20)))
             for answer in answers:
                 check_unavailable(answer)
+                said = "nothing was changed" if when == "before" else "not known if this was carried out"
+                assert said in answer.text
             memory, truth = await memory_and_journal(app)
             assert memory == truth
             waiting = (await client.get("/v1/queues/pool")).json()["queue"]["waiting"]
@@ -95,7 +101,7 @@ def test_everyone_in_a_failed_commit_is_told_503_and_a_repeat_is_safe(
     asyncio.run(play())
 
 
-def test_an_accept_that_could_not_be_written_has_not_happened(journal: FailingMemory | FailingSqlite) -> None:
+def test_an_accept_that_could_not_be_written_has_not_happened(journal: FailingJournal) -> None:
     async def play() -> None:
         app = app_over(journal, DUEL)
         async with living(app) as client:
@@ -125,7 +131,7 @@ def test_an_accept_that_could_not_be_written_has_not_happened(journal: FailingMe
 
 
 def test_while_nothing_can_be_read_or_written_the_server_is_not_ready_and_then_it_is_again(
-    journal: FailingMemory | FailingSqlite,
+    journal: FailingJournal,
 ) -> None:
     async def play() -> None:
         app = app_over(journal, POOL)
@@ -154,7 +160,7 @@ def test_while_nothing_can_be_read_or_written_the_server_is_not_ready_and_then_i
 
 @pytest.mark.parametrize("seed", range(3))
 def test_under_random_failures_every_key_has_one_ticket_and_the_audit_is_clean(
-    journal: FailingMemory | FailingSqlite, seed: int, tmp_path: Path
+    journal: FailingJournal, seed: int
 ) -> None:
     chance = Random(seed)
     log = Log()
@@ -192,7 +198,8 @@ def test_under_random_failures_every_key_has_one_ticket_and_the_audit_is_clean(
         store = journal.store
         book = Book([Row(c.first_sequence, c.last_sequence, 1, c.events) for c in store.commits], store.names)
     else:
-        book = read_book(tmp_path / "journal.db")
+        assert journal.place is not None
+        book = read_book(journal.place)
     found = audit(book, log)
     assert found.faults == []
     assert len(log.joined) > 20
@@ -202,7 +209,7 @@ def test_under_random_failures_every_key_has_one_ticket_and_the_audit_is_clean(
 
 
 def test_a_command_that_makes_the_engine_raise_fails_alone(
-    journal: FailingMemory | FailingSqlite, monkeypatch: pytest.MonkeyPatch
+    journal: FailingJournal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def poisoned(state: Any, command: cmd.Command, now_ms: int, **more: Any) -> Any:
         requests = command.requests if isinstance(command, cmd.JoinMany) else ()

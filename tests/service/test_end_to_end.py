@@ -65,7 +65,9 @@ def test_two_players_join_accept_and_get_their_match_over_websockets(server: Ser
             assert proposal["timeout_ms"] == 60_000
             seen = server.ticket(ann["id"])
             assert seen["status"] == "proposed"
-            assert seen["proposal"] == {"id": proposal["id"], "deadline_ms": proposal["deadline_ms"], "pending": 2}
+            known = {"id": proposal["id"], "deadline_ms": proposal["deadline_ms"], "pending": 2}
+            assert {name: seen["proposal"][name] for name in known} == known
+            assert seen["proposal"].keys() == {*known, "cost"}
 
             answer = server.respond(proposal["id"], "ann")
             assert answer.status_code == 200

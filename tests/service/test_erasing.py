@@ -14,8 +14,10 @@ from evenmatch.recovery import verify
 from evenmatch.service.directory import Directory
 from evenmatch.settings import Settings
 from evenmatch.storage.memory import MemoryJournal, MemoryStore
+from evenmatch.storage.postgres import PostgresJournal
 from evenmatch.storage.protocol import Commit, Journal
 from evenmatch.storage.sqlite import SqliteJournal
+from tests import postgres
 
 from .callers import bearer, key_in, settings_in, token
 from .inside import FailingMemory, app_over, living, memory_and_journal, until
@@ -92,10 +94,17 @@ async def play(client: httpx.AsyncClient) -> dict[str, str]:
     return {"first": first, "match": played, "checked": checked, "waits": waits}
 
 
+def opened(kind: str, folder: Path, store: MemoryStore, *, anew: bool = False) -> Journal:
+    """The one journal of a kind that a test has."""
+    if kind == "postgres":
+        return PostgresJournal(postgres.cleared() if anew else postgres.kept(), "the database")
+    return MemoryJournal(store) if kind == "memory" else SqliteJournal(folder / "evenmatch.db")
+
+
 @pytest.mark.parametrize("keep_s", [60.0, 0.0], ids=["in the state", "in the tables"])
-@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+@pytest.mark.parametrize("kind", ["memory", "sqlite", "postgres"])
 def test_an_export_has_all_that_is_known(tmp_path: Path, kind: str, keep_s: float) -> None:
-    journal: Journal = MemoryJournal() if kind == "memory" else SqliteJournal(tmp_path / "evenmatch.db")
+    journal = opened(kind, tmp_path, MemoryStore(), anew=True)
 
     async def story(client: httpx.AsyncClient) -> None:
         made = await play(client)
@@ -120,12 +129,13 @@ def test_an_export_has_all_that_is_known(tmp_path: Path, kind: str, keep_s: floa
 
 
 @pytest.mark.parametrize("keep_s", [60.0, 0.0], ids=["in the state", "in the tables"])
-@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+@pytest.mark.parametrize("kind", ["memory", "sqlite", "postgres"])
 def test_an_erased_player_is_a_number_and_the_name_is_free(tmp_path: Path, kind: str, keep_s: float) -> None:
     store = MemoryStore()
+    opened(kind, tmp_path, store, anew=True).close()
 
     def again() -> Journal:
-        return MemoryJournal(store) if kind == "memory" else SqliteJournal(tmp_path / "evenmatch.db")
+        return opened(kind, tmp_path, store)
 
     async def story(client: httpx.AsyncClient) -> tuple[dict[str, str], str]:
         made = await play(client)

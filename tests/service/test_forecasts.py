@@ -174,6 +174,27 @@ def test_a_restart_that_reads_a_part_only_counts_nobody_who_joined_before_it(mon
     assert told[0] == pytest.approx(before[0][0], rel=0.6)
 
 
+def test_a_queue_that_few_play_is_remembered_beside_one_that_many_do_and_it_is_known_since_when(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    traffic = Traffic(SKILL, 9)
+    traffic.do(cmd.OpenQueue(msgspec.structs.replace(SKILL, name="few")))
+    ended = {"status": "matched", "waited_ms": 1_000, "players": [{"player": 1, "rating": 1500.0}]}
+    for n in range(1, 6_001):
+        name = "few" if n % 100 == 0 else "skill"
+        traffic.journal.store.tickets[n] = ended | {"queue": name, "joined_ms": T0 + n}
+    monkeypatch.setattr(waits, "PAGE", 500)
+    now_ms = T0 + 10_000
+
+    def few() -> tuple[int, float]:
+        found, since_ms = waits.remembered(traffic.engine.state.queues, traffic.journal, now_ms)["few"].lately(now_ms)
+        return len(found), since_ms
+
+    assert few() == (60, now_ms - waits.RECENT_MS)
+    monkeypatch.setattr(waits, "READ", 1_500)
+    assert few() == (15, T0 + 4_501)
+
+
 def test_regions_and_parties_are_told_apart_where_enough_are_known() -> None:
     memory = waits.Memory()
     north, south = memory.region_code("north"), memory.region_code("south")

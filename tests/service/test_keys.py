@@ -186,8 +186,8 @@ def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 def test_the_keys_lie_beside_the_journal_unless_told_otherwise() -> None:
     assert keys_path(Settings()) == Path("evenmatch.keys")
-    assert keys_path(Settings(db=Path("/var/a.db"))) == Path("/var/evenmatch.keys")
-    assert keys_path(Settings(db=Path("/var/a.db"), keys=Path("/etc/k"))) == Path("/etc/k")
+    assert keys_path(Settings(db="/var/a.db")) == Path("/var/evenmatch.keys")
+    assert keys_path(Settings(db="/var/a.db", keys=Path("/etc/k"))) == Path("/etc/k")
 
 
 # -- the command line --------------------------------------------------------------------------------------------------

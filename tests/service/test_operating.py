@@ -192,7 +192,7 @@ def test_a_backup_under_load_is_a_moment_of_the_journal(make_server: MakeServer,
             before = joined[0]
             eventually(lambda before=before: joined[0] > before or not thread.is_alive(), "joins")  # type: ignore[misc]
             target = tmp_path / f"copy{number}.db"
-            last = back_up(server.db, target)
+            last = back_up(str(server.db), target)
             with SqliteJournal(target, read_only=True) as journal:
                 assert verify(journal).events == last
     finally:
@@ -206,15 +206,15 @@ def test_a_backup_overwrites_nothing_and_leaves_nothing_half(tmp_path: Path) -> 
     SqliteJournal(path).close()
     target.write_text("mine")
     with pytest.raises(JournalError, match="is there already"):
-        back_up(path, target)
+        back_up(str(path), target)
     with pytest.raises(JournalError, match="is there already"):
-        back_up(path, path)
+        back_up(str(path), path)
     with pytest.raises(JournalError, match="make it first"):
-        back_up(path, tmp_path / "none" / "copy.db")
+        back_up(str(path), tmp_path / "none" / "copy.db")
     other = tmp_path / "other.db"
     sqlite3.connect(other).execute("CREATE TABLE t (a)").connection.close()
     with pytest.raises(JournalForeign):
-        back_up(other, tmp_path / "new.db")
+        back_up(str(other), tmp_path / "new.db")
     assert target.read_text() == "mine"
     assert {one.name for one in tmp_path.iterdir()} - {"journal.db.lock"} == {"journal.db", "copy.db", "other.db"}
     ran = evenmatch("journal", "backup", str(path), str(tmp_path / "new.db"), "--json")

@@ -25,26 +25,32 @@ from .inside import FailingMemory, FailingSqlite, app_over, living, memory_and_j
 
 QUEUES = """
 [queues.duel]
+matcher = { name = "first_come" }
 wave = { every_s = 0.02 }
 [queues.duel.rating]
 placement = 2
 
 [queues.long]
+matcher = { name = "first_come" }
 wave = { every_s = 0.02 }
 match = { runs_s = 1000 }
 rating = { ladder = "duel", placement = 2 }
 
 [queues.slow]
+matcher = { name = "first_come" }
 wave = { every_s = 1000 }
 
 [queues.plain]
+matcher = { name = "first_come" }
 wave = { every_s = 0.02 }
 
 [queues.ready]
+matcher = { name = "first_come" }
 wave = { every_s = 0.02 }
 ready_check = { timeout_s = 100 }
 
 [queues.trusting]
+matcher = { name = "first_come" }
 wave = { every_s = 0.02 }
 rating = { trust_backend = true, start = 1000 }
 
@@ -54,11 +60,13 @@ wave = { every_s = 0.02 }
 rating = { placement = 0 }
 
 [queues.brawl]
+matcher = { name = "first_come" }
 format = { teams = 4, size = 1 }
 wave = { every_s = 0.02 }
 rating = { model = "elo" }
 
 [queues.pairs]
+matcher = { name = "first_come" }
 format = { teams = 2, size = 2 }
 wave = { every_s = 0.02 }
 rating = { model = "glicko2" }

@@ -24,7 +24,12 @@ from .inside import FailingMemory, app_over, living, memory_and_journal, until
 
 DUEL = QueueSpec("duel", Format(2, 1), wave=WaveSpec(every_s=600.0))
 TEAM = QueueSpec("team", Format(2, 3), wave=WaveSpec(every_s=600.0))
-RULES = {"format": {"teams": 2, "size": 1}, "wave": {"every_s": 300.0}, "ready_check": {"timeout_s": 9}}
+RULES = {
+    "format": {"teams": 2, "size": 1},
+    "matcher": {"name": "first_come"},
+    "wave": {"every_s": 300.0},
+    "ready_check": {"timeout_s": 9},
+}
 
 Talk = Callable[[httpx.AsyncClient], Awaitable[Any]]
 
@@ -189,7 +194,7 @@ def test_what_is_not_even_rules_is_refused(tmp_path: Path, fast: bool) -> None:
             assert (answer.status_code, answer.json()["reason"]) == (404, "unknown_queue")
         answer = await client.get("/v1/queues/none/versions")
         assert (answer.status_code, answer.json()["reason"]) == (404, "unknown_queue")
-        for body in ({}, {"version": "1"}, {"version": 1, "why": ""}):
+        for body in ({}, {"version": "1"}, {"version": 1, "whom": ""}):
             answer = await client.post("/v1/queues/duel/rollback", json=body)
             assert (answer.status_code, answer.json()["reason"]) == (400, "malformed"), body
         answer = await client.post("/v1/queues/duel/rollback", json={"version": 7})

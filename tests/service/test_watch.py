@@ -14,9 +14,13 @@ import pytest
 
 from evenmatch.domain.queue import Format, MatcherSpec, QueueSpec, ReadyCheckSpec, WaveSpec
 from evenmatch.domain.snapshot import Snapshot
+from evenmatch.matchers.registry import in_force
 from evenmatch.service import history, past_states, past_waves, watching
 from evenmatch.service.app import App
-from evenmatch.service.picture import CELLS, picture_of
+from evenmatch.service.forecasts import Forecasts
+from evenmatch.service.picture import picture_of
+from evenmatch.service.picture_scale import CELLS
+from evenmatch.service.queue_history import view_of
 from evenmatch.storage.memory import MemoryJournal
 from evenmatch.storage.protocol import Journal
 from evenmatch.storage.sqlite import SqliteJournal
@@ -136,6 +140,32 @@ def many(count: int, **facts: Any) -> Snapshot:
     )
 
 
+def test_who_waits_is_told_page_by_page_longest_first() -> None:
+    async def look(client: httpx.AsyncClient, _: App) -> Any:
+        names = [await joined(client, "checked", f"p{n}", rating=1000 + n) for n in range(1)]
+        far = [await joined(client, "skill", f"q{n}", rating=1000 * n) for n in range(3)]
+        paths = ("checked/waiting", "skill/waiting?skip=1&limit=1", "skill/waiting?limit=0", "nope/waiting")
+        return names, far, [await client.get(f"/v1/queues/{path}") for path in paths]
+
+    names, far, (one, page, wrong, unknown) = ask(look)
+    assert [ticket["ticket"] for ticket in one.json()["waiting"]["tickets"]] == names
+    told = page.json()["waiting"]
+    assert (told["waiting"], told["skipped"]) == (3, 1)
+    assert [ticket["ticket"] for ticket in told["tickets"]] == far[1:2]
+    assert told["tickets"][0]["low"] <= 1000 <= told["tickets"][0]["high"]
+    assert "limit of 1 to 100" in wrong.json()["detail"]
+    assert unknown.status_code == 404
+
+
+def test_a_queue_tells_all_parameters_in_force() -> None:
+    async def look(client: httpx.AsyncClient, _: App) -> Any:
+        return (await client.get("/v1/queues/skill")).json()["queue"]
+
+    told = ask(look)
+    assert told["parameters"] == json.loads(json.dumps(in_force("buckets", told["spec"]["matcher"]["parameters"])))
+    assert told["parameters"]["growth_s"] == 0.5
+
+
 @pytest.mark.parametrize("count", [0, 1, CELLS, CELLS + 1, 10_000])
 def test_a_picture_is_small_however_many_wait_and_counts_them_all(count: int) -> None:
     spec = QueueSpec("skill", Format(2, 1), matcher=MatcherSpec("buckets", {"bucket": 50}))
@@ -234,7 +264,31 @@ def test_the_quantile_of_waits_is_near_the_true_one(share: float) -> None:
     kept.waited(0, waits_s)
     found = kept.copied(0, 1).wait_s(share)
     assert found is not None
-    assert abs(found / np.quantile(waits_s, share) - 1) < 0.08
+    assert abs(found / np.quantile(waits_s, share) - 1) < 0.02
+
+
+@pytest.mark.parametrize("wait_s", [0.02, 1.0, 12.3, 608.2, 40_000.0])
+def test_one_wait_is_told_as_it_was(wait_s: float) -> None:
+    kept = history.History(0)
+    kept.waited(0, np.array([wait_s]))
+    for share in (0.5, 0.9):
+        assert kept.copied(0, 1).wait_s(share) == pytest.approx(wait_s, rel=0.016)
+
+
+@pytest.mark.parametrize("steps", [1, 3, 7])
+def test_steps_begin_where_they_did_before_and_the_last_is_not_over(steps: int) -> None:
+    kept = history.History(0)
+    for bucket in range(50):
+        kept.count(bucket * history.STEP_MS, "joins", 1)
+    now_ms = 50 * history.STEP_MS - 1
+    rows, waits = kept.copied(now_ms, 45), Forecasts().memory("skill").lately(now_ms)
+    view = view_of("skill", 0, rows, waits, steps, now_ms)
+    begins = [point.at_ms // history.STEP_MS for point in view.points]
+    assert all(begin % steps == 0 for begin in begins[1:])
+    assert sum(point.joins for point in view.points) == 45
+    assert [point.whole for point in view.points] == [True] * (len(begins) - 1) + [False]
+    over = view_of("skill", 0, rows, waits, steps, (begins[-1] + steps) * history.STEP_MS)
+    assert over.points[-1].whole
 
 
 def test_the_last_hours_of_a_queue_are_told() -> None:
@@ -254,11 +308,28 @@ def test_the_last_hours_of_a_queue_are_told() -> None:
     assert told["gone"] == {"left": 1}
     assert len(told["by_rating"]) == 10
     assert [row["label"] for row in told["by_party"]] == ["1"]
+    assert told["waits_whole"]
     assert [point["gap"] for point in told["points"] if point["gap"] is not None] == [0.0] * len(
         [point for point in told["points"] if point["matches"]]
     )
     assert [none.status_code, far.status_code, unknown.status_code] == [400, 400, 404]
     assert "use 1 to 240" in none.json()["detail"]
+
+
+def test_a_history_begins_with_the_server_and_with_those_who_wait_already() -> None:
+    journal = MemoryJournal()
+
+    async def come(client: httpx.AsyncClient, _: App) -> str:
+        return await joined(client, "skill", "ann", rating=900)
+
+    async def look(client: httpx.AsyncClient, app: App) -> tuple[int, Any]:
+        began_ms = app.runner.metrics.play.histories.of("skill", 0).since_ms
+        return began_ms, (await client.get("/v1/queues/skill/history")).json()["history"]
+
+    ask(come, journal)
+    began_ms, told = ask(look, MemoryJournal(journal.store))
+    assert told["since_ms"] == began_ms > 0
+    assert [point["depth"] for point in told["points"]] == [1.0] * len(told["points"])
 
 
 # -- past waves --------------------------------------------------------------------------------------------------------
@@ -364,7 +435,8 @@ def test_a_story_is_told_in_plain_words() -> None:
     ann, ben, unknown = ask(look)
     words = [sentence["words"] for sentence in ann["sentences"]]
     assert words[0] == "It joined checked."
-    assert re.fullmatch(r"After [\d.e-]+ s and 0 waves, it was proposed p-\d+ with <b>ben: 600 s to accept\.", words[1])
+    left = r"( and \d+ waves? that left it)?"
+    assert re.fullmatch(rf"After [\d.e-]+ s{left}, it was proposed p-\d+ with <b>ben: 600 s to accept\.", words[1])
     assert words[2] == "ann accepted, 1 to go."
     assert words[3].startswith("<b>ben declined; it waits again, with ")
     assert not ann["over"]

@@ -1,14 +1,17 @@
 """Why a ticket waits, over HTTP: what is told of tickets that wait, and of those that do not."""
 
 import asyncio
+import re
 import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 
 from evenmatch import config
+from evenmatch.domain.queue import Mode
 from evenmatch.errors import MatcherError
 from evenmatch.matchers.explaining import explain_wave
 from evenmatch.service import copies, why
@@ -19,6 +22,7 @@ from .inside import app_over, living, until
 
 QUEUES = """
 [queues.duel]
+matcher = { name = "first_come" }
 wave = { every_s = 0.02 }
 require_equal = ["mode"]
 
@@ -35,18 +39,22 @@ wave = { every_s = 5 }
 matcher = { name = "ladder" }
 
 [queues.ready]
+matcher = { name = "first_come" }
 wave = { every_s = 0.02 }
 ready_check = { timeout_s = 1000 }
 
 [queues.near]
+matcher = { name = "first_come" }
 wave = { every_s = 0.02 }
 venue = { regions = ["EU", "US"], latency_max_ms = 80 }
 
 [queues.long]
+matcher = { name = "first_come" }
 wave = { every_s = 0.02 }
 match = { runs_s = 600 }
 
 [queues.pool]
+matcher = { name = "first_come" }
 format = { teams = 2, size = 50 }
 
 """
@@ -113,6 +121,34 @@ def test_a_waiting_ticket_hears_reason_rules_and_what_would_help() -> None:
     tell(story)
 
 
+def test_a_paused_queue_is_the_cause_and_said_first() -> None:
+    async def story(asker: Asker) -> None:
+        ann = await asker.join("skill", "ann", rating=20)
+        await asker.left_by_a_wave(ann)
+        look = await asker.app.runner.ask(lambda views, now_ms: why.Why(asker.app.runner).look(views, 1, now_ms))
+        told = why.explained(msgspec.structs.replace(look, mode=Mode.PAUSED))
+        assert re.match(r"It has waited for \S+ s\. The queue is paused: no wave runs", told.words)
+        assert "The last wave left it" not in told.words
+        assert "What would help" not in told.words
+        assert told.unlock == "the queue is paused: an operator must open it again"
+
+    tell(story)
+
+
+def test_a_ticket_that_some_could_meet_by_now_does_not_hear_that_nobody_is_there() -> None:
+    async def story(asker: Asker) -> None:
+        ann = await asker.join("skill", "ann", rating=20)
+        await asker.left_by_a_wave(ann)
+        look = await asker.app.runner.ask(lambda views, now_ms: why.Why(asker.app.runner).look(views, 1, now_ms))
+        alone, met = why.told(look), why.told(look, "Of 20 others that wait, 3 could meet it now.", 3)
+        assert "The last wave left it: no ticket is within range" in alone.words
+        waits = r"It has waited for \S+ s\. Of 20 others that wait, 3 could meet it now\."
+        assert re.fullmatch(rf"{waits} (The next|A) wave .*\.", met.words)
+        assert met.reason == "nobody_in_range"
+
+    tell(story)
+
+
 def test_ranges_say_when_they_will_reach() -> None:
     async def story(asker: Asker) -> None:
         ann = await asker.join("skill", "ann", rating=20)
@@ -149,7 +185,7 @@ def test_windows_are_counted_in_waves_of_the_queue() -> None:
             "acceptable": False,
             "reach_s": 25.0 - 5.0 * misses,
         }
-        assert told["unlock"] == f"a window of 200: in {25 - 5 * misses} s"
+        assert told["unlock"] == f"a window of 200 rating points: in {25 - 5 * misses} s"
 
     tell(story)
 
@@ -202,7 +238,7 @@ def test_a_match_of_even_tells_its_terms() -> None:
         await asker.join("even", "ben", rating=1540)
         words = (await asker.when(ann, "matched"))["words"]
         assert "Its cost is 0.2263, of these terms: spread 0.1, imbalance 0.0263, distribution 0.2." in words
-        assert words.endswith("Its teams are 40 points apart.")
+        assert "Its teams are 40 points apart. The plan that its match is of: 2 players are seated" in words
 
     tell(story)
 
@@ -225,6 +261,26 @@ def test_those_who_do_not_wait_hear_where_they_stand() -> None:
         assert "It is in match m-" in (await asker.when(ben, "matched"))["words"]
         await asker.client.delete(f"/v1/tickets/{other}")
         assert (await asker.when(other, "cancelled"))["words"] == "It is cancelled: its player left the queue."
+
+    tell(story)
+
+
+def test_the_plan_tells_bound_and_gap_of_its_wave_to_who_is_matched_and_who_waits() -> None:
+    async def story(asker: Asker) -> None:
+        ann = await asker.join("even", "ann", rating=1500)
+        assert (await asker.why(ann))["plan"] in (None, "Nobody is seated; no plan could seat anybody.")
+        ben = await asker.join("even", "ben", rating=1520)
+        far = await asker.join("even", "far", rating=2500)
+        for ticket in (ann, ben):
+            told = await asker.when(ticket, "matched")
+            assert told["plan"].startswith("2 players are seated, and no plan could seat more.")
+            assert "no plan that seats as many costs less" in told["plan"]
+            assert f"The plan that its match is of: {told['plan']}" in told["words"]
+        told = await asker.left_by_a_wave(far)
+        assert told["plan"]
+        assert f"The last wave's plan: {told['plan']}" in told["words"]
+        other = await asker.left_by_a_wave(await asker.join("skill", "sky"))
+        assert other["plan"] is None
 
     tell(story)
 

@@ -4,14 +4,14 @@ from difflib import get_close_matches
 from typing import Final
 
 from evenmatch.bench.contest import Contest
-from evenmatch.bench.contests import buckets, cinder, epgc, even, even_teams, ladder, lom, small
+from evenmatch.bench.contests import buckets, cinder, epgc, even, even_others, even_teams, ladder, lom, small
 from evenmatch.errors import ConfigError
 
 __all__ = ["CONTESTS", "chosen", "sizes_of"]
 
 CONTESTS: Final = {
     contest.name: contest
-    for chapter in (epgc, ladder, buckets, lom, cinder, even, even_teams, small)
+    for chapter in (epgc, ladder, buckets, lom, cinder, even, even_teams, even_others, small)
     for contest in chapter.CONTESTS
 }
 SIZE_MAX: Final = 1_000_000_000

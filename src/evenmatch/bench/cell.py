@@ -106,11 +106,12 @@ def measured(contest: Contest, size: int, effort: Effort, tell: Tell = lambda _:
         contest.ours(contest.make(min(contest.tiny, size), effort.seed))
         result, ours = _timed(lambda: contest.ours(given), effort)
         broken = contest.sound(given, result) if contest.sound else None
+        plan = contest.told(result) if contest.told else None
     except Exception as problem:
         row = Row(size, None, (), sound=False, says=f"failed: {_words(problem)}")
         tell(row)
         return row
-    row = Row(size, ours, (), sound=broken is None if contest.sound else None, says=broken or "")
+    row = Row(size, ours, (), sound=broken is None if contest.sound else None, says=broken or "", plan=plan)
     tell(row)
     for opponent in contest.opponents:
         answer = _answer(contest, opponent, size, given, result, ours, effort)
@@ -132,9 +133,10 @@ def _answer(
         prepared = opponent.prepare(given)
         theirs, timing = _timed(lambda: opponent.run(prepared), effort)
         differs = (opponent.agree or contest.agree)(given, result, theirs)
+        plan = opponent.told(theirs) if opponent.told else None
     except Exception as problem:
         return Answer(name, None, None, False, f"failed: {_words(problem)}")
-    return Answer(name, timing, timing.median_s / ours.median_s, differs is None, differs or "")
+    return Answer(name, timing, timing.median_s / ours.median_s, differs is None, differs or "", plan)
 
 
 def _timed(work: Callable[[], Any], effort: Effort) -> tuple[Any, Timing]:

@@ -30,6 +30,8 @@ class Opponent(NamedTuple):
     """The input in the form that it wants; not timed."""
     agree: Agree | None = None
     """If results have to be compared otherwise than with the other opponents."""
+    told: Callable[[Any], dict[str, float]] | None = None
+    """theirs -> seats and cost, where it is a plan."""
 
 
 class Aim(NamedTuple):
@@ -74,6 +76,8 @@ class Contest(NamedTuple):
     """(given, ours) -> what is wrong with our result by itself, in words, or None; asked at every size."""
     quick: tuple[int, ...] = ()
     """The sizes of a quick run; none = the first two."""
+    told: Callable[[Any], dict[str, float]] | None = None
+    """ours -> seats and cost of the plan, and the bounds on both."""
     tiny: int = 20
     """A size at which everything is done once before anything is measured, so that all code is loaded."""
 

@@ -33,6 +33,8 @@ class Answer(msgspec.Struct, frozen=True):
     """Whether its result is ours; None = it was not run."""
     says: str = ""
     """What differs, or why it was not run."""
+    plan: dict[str, float] | None = None
+    """Seats and cost of its plan, by our rules; None = it has none to tell."""
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -45,6 +47,8 @@ class Row(msgspec.Struct, frozen=True):
     """Whether our result stands by itself; None = nothing is asked of it, or it was not had in time."""
     says: str = ""
     """What is wrong with our result, or why there is none."""
+    plan: dict[str, float] | None = None
+    """Of our plan: seats and cost, and the bounds on both; None = there is nothing of the kind."""
 
     @property
     def wrong(self) -> bool:

@@ -10,7 +10,7 @@ from rich.text import Text
 from evenmatch.bench.contest import duration, times
 from evenmatch.bench.found import SIZES_LEAST, Answer, Found, Growth, Row, Run, Timing
 
-__all__ = ["aims_told", "growth_told", "lines", "machine_told", "markdown", "noise_told", "show"]
+__all__ = ["aims_told", "growth_told", "lines", "machine_told", "markdown", "noise_told", "plans_told", "show"]
 
 WORDS: Final = ("opponent", "agrees")
 NOISY: Final = 2.0
@@ -50,7 +50,31 @@ def _contest(contest: Found, *, narrow: bool) -> Group:
     aims = [
         Text.assemble(f"aim: {aim.aim}: {aim.measured}, ", (aim.verdict, COLOURS[aim.verdict])) for aim in contest.aims
     ]
-    return Group(title, table, *told, *aims, Text())
+    return Group(title, table, *told, *(Text(f"plans: {line}") for line in plans_told(contest)), *aims, Text())
+
+
+def plans_told(contest: Found) -> list[str]:
+    """Seats and cost of everybody's plan beside our bounds, a line for each size that has any."""
+    return [
+        f"{row.size:,} {contest.unit}: "
+        + "; ".join(
+            [_plan("evenmatch", row.plan), *(_plan(one.opponent, one.plan) for one in row.opponents if one.plan)]
+        )
+        for row in contest.rows
+        if row.plan
+    ]
+
+
+def _plan(who: str, plan: dict[str, float] | None) -> str:
+    if plan is None:
+        return ""
+    seats, cost = f"{plan['seats']:,.0f} seats", f"cost {plan['cost']:,.4g}"
+    if (most := plan.get("seats_bound")) is not None:
+        share = f" ({plan['seats'] / most:.2%})" if most else ""
+        seats += f" of {most:,.0f} at most{share}"
+    if (least := plan.get("cost_bound")) is not None:
+        cost += f", {least:,.4g} at least"
+    return f"{who} {seats}, {cost}"
 
 
 def lines(row: Row) -> list[tuple[tuple[str, ...], bool]]:
@@ -144,6 +168,8 @@ def markdown(run: Run) -> str:
                 name = ""
     parts += ["", "| row | growth | aims |", "|---|---|---|"]
     parts += [f"| `{c.name}` | {growth_told(c)} | {aims_told(c)} |" for c in run.contests]
+    plans = [f"- `{c.name}`, {line}" for c in run.contests for line in plans_told(c)]
+    parts += ["", *plans] if plans else []
     if noise := noise_told(run):
         parts += ["", f"{noise[0].upper()}{noise[1:]}"]
     return "\n".join(parts) + "\n"

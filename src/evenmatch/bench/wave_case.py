@@ -37,7 +37,7 @@ from evenmatch.recovery import checkpoint_in_pieces
 from evenmatch.service.bodies import Player, TicketBody
 from evenmatch.service.mailbox import Joined, JoinEntry, JoinOrder
 from evenmatch.service.matching import LARGE, MatcherRoom, planned
-from evenmatch.service.runner import Runner
+from evenmatch.service.owner import Owner
 from evenmatch.settings import Settings
 from evenmatch.storage.codec import encode_events
 from evenmatch.storage.protocol import Commit
@@ -211,7 +211,7 @@ async def _joins(spec: QueueSpec, path: Path, waiting: int, at_least_s: float) -
         worker.warm(spec.matcher)
         while not worker.ready:
             await asyncio.sleep(0.01)
-    runner = Runner(journal, [spec], Settings(), room.run)
+    runner = Owner(journal, [spec], Settings(), room.run)
     loop = asyncio.get_running_loop()
     took: list[float] = []
     replies: list[Any] = []

@@ -1,6 +1,7 @@
 """The command line: one file a verb; each parses, calls one function and prints."""
 
 import sys
+from typing import Final
 
 from cyclopts import App
 
@@ -17,6 +18,7 @@ journal = App(name="journal", help="Look into a server's journal.")
 queues = App(name="queues", help="The rules of a running server as a file, and the other way round.")
 keys = App(name="keys", help="Make, list and revoke API keys.")
 lab = App(name="lab", help="Try matchers on simulated players.")
+cluster = App(name="cluster", help="The processes that share a PostgreSQL database.")
 drill = App(name="drill", help="Let things go wrong on purpose, and audit what is left.")
 bench = App(name="bench", help="Measure, side by side with a baseline in the same run.")
 
@@ -60,9 +62,25 @@ journal.command(
     help="Move events that no restart needs any more into a file of their own.",
 )
 journal.command(
+    "evenmatch.cli.journal:prune",
+    name="prune",
+    help="Drop the records of finished tickets and matches that are older than so many days.",
+)
+journal.command(
     "evenmatch.cli.journal:backup",
     name="backup",
     help="Copy a journal to a new file, also while its server runs, and prove the copy.",
+)
+journal.command(
+    "evenmatch.cli.journal:copy",
+    name="copy",
+    help="Copy a journal from a file into PostgreSQL, or back, with the hash proved equal.",
+)
+app.command(cluster)
+cluster.command(
+    "evenmatch.cli.cluster:status",
+    name="status",
+    help="Show the processes of a cluster and its lanes; status 1 if something is wrong.",
 )
 app.command(queues)
 queues.command("evenmatch.cli.queues:pull", name="pull", help="Write the rules in force on a server as a queues.toml.")
@@ -110,6 +128,11 @@ drill.command(
     name="crash",
     help="Kill a server at random instants under load: nothing that was acknowledged may be lost.",
 )
+drill.command(
+    "evenmatch.cli.drill:faults",
+    name="faults",
+    help="Let servers and their way to PostgreSQL fail at random instants under load: nothing may be lost.",
+)
 app.command(bench)
 bench.command(
     "evenmatch.cli.bench:engine",
@@ -147,6 +170,11 @@ bench.command(
     help="Thousands of connected players from join to result and round again, beside a bare echo.",
 )
 bench.command(
+    "evenmatch.cli.bench_cluster:cluster",
+    name="cluster",
+    help="Several processes on one PostgreSQL, an owner killed under load, beside SQLite and bare INSERTs.",
+)
+bench.command(
     "evenmatch.cli.bench_lab:lab",
     name="lab",
     help="Simulated player-hours a second, beside a bare model of the same comings and goings.",
@@ -159,6 +187,22 @@ bench.command(
 )
 
 
+_MATCHING: Final = ("serve", "demo", "check", "plan")
+"""Verbs that people try first, and that need compiled code."""
+
+
+def _prepared(arguments: list[str]) -> None:
+    """Compile what a first start needs, and say so: otherwise its imports would, for minutes and without a word."""
+    if arguments and arguments[0] in _MATCHING and not {"--help", "-h"} & set(arguments):
+        from evenmatch.warming import prepare
+
+        try:
+            prepare(lambda line: print(f"evenmatch: {line}", file=sys.stderr, flush=True))
+        except KeyboardInterrupt:
+            print("evenmatch: stopped; what is compiled is kept", file=sys.stderr)
+            raise SystemExit(130) from None
+
+
 def main() -> None:
     """Run the command line; an expected mistake ends with one clear line and status 2."""
     from cyclopts import CycloptsError
@@ -166,6 +210,7 @@ def main() -> None:
     from evenmatch.errors import EvenmatchError
 
     try:
+        _prepared(sys.argv[1:])
         app(sys.argv[1:], exit_on_error=False, print_error=False)
     except CycloptsError as error:  # an argument that is missing, unknown or of the wrong kind
         print(f"evenmatch: {' '.join(str(error).split())} See --help.", file=sys.stderr)

@@ -32,6 +32,11 @@ def check(path: Path) -> None:
         raise SystemExit(2) from None
     console = Console(highlight=False)
     console.print(_table(specs))
+    for split in config.shards_of(path).values():
+        console.print(Text(str(split)))
+    for spec in specs:
+        for remark in config.remarks(spec):
+            console.print(Text(f"note: {spec.name}: {remark}"))
     console.print(f"{len(specs)} queue{'s' if len(specs) != 1 else ''}, no mistakes")
 
 

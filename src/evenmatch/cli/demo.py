@@ -15,8 +15,10 @@ from pathlib import Path
 from evenmatch.client import Client
 from evenmatch.demo.crowd import Crowd
 from evenmatch.errors import ConfigError, EvenmatchError
+from evenmatch.service import keys
 
-_READY_S = 120.0
+_TOLD_S = 15.0
+_KEYS = "evenmatch.keys"
 
 
 class NoStart(EvenmatchError):
@@ -45,10 +47,14 @@ def demo(*, port: int = 8750, pace: float = 1.0, seed: int = 7, seconds: float |
     config = resources.files("evenmatch.demo").joinpath("queues.toml")
     with tempfile.TemporaryDirectory(prefix="evenmatch-demo-") as folder, resources.as_file(config) as file:
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # whoever ends us ends the server with us
+        # On loopback only, in a file of its own, and gone with the demonstration.
+        operator = keys.add(Path(folder) / _KEYS, "demo", "operator")
         server = _started(Path(folder), file, port)
         try:
             _until_ready(server, url)
-            asyncio.run(_crowd(server, url, seed, pace, seconds))
+            said = f"The crowd is coming. Open {url}/ and watch; Ctrl-C ends it.\n"
+            said += f"To operate it, open a queue, then Operate, and use this key: {operator}"
+            asyncio.run(_crowd(server, url, said, seed, pace, seconds))
         except KeyboardInterrupt:
             print("The demonstration is over.")
         finally:
@@ -61,31 +67,35 @@ def _started(folder: Path, config: Path, port: int) -> "subprocess.Popen[bytes]"
     kept = {name: value for name, value in os.environ.items() if not name.startswith("EVENMATCH_")}
     return subprocess.Popen(
         [sys.executable, "-m", "evenmatch", "serve", *where, "--log-level", "warning"],
-        env=kept | {"EVENMATCH_KEYS": str(folder / "evenmatch.keys")},
+        env=kept | {"EVENMATCH_KEYS": str(folder / _KEYS)},
         stdout=subprocess.DEVNULL,
     )
 
 
 def _until_ready(server: "subprocess.Popen[bytes]", url: str) -> None:
-    until = time.monotonic() + _READY_S
-    while time.monotonic() < until:
-        if server.poll() is not None:
-            raise NoStart("the server did not start; what it said stands above. Is another one there? Try --port")
+    """However long it takes: a first start may compile for minutes, and who waits is told that it goes on."""
+    began = told = time.monotonic()
+    while server.poll() is None:
         try:
             with urllib.request.urlopen(f"{url}/readyz", timeout=1):
                 return
         except (urllib.error.URLError, OSError):
             time.sleep(0.1)
-    raise NoStart(f"the server was not ready within {_READY_S:g} s")
+        if time.monotonic() - told >= _TOLD_S:
+            told = time.monotonic()
+            print(f"evenmatch: the server is starting, {told - began:.0f} s so far", file=sys.stderr, flush=True)
+    raise NoStart("the server did not start; what it said stands above. Is another one there? Try --port")
 
 
-async def _crowd(server: "subprocess.Popen[bytes]", url: str, seed: int, pace: float, seconds: float | None) -> None:
-    """Play until the time is over, somebody ends us, or the server ends."""
+async def _crowd(
+    server: "subprocess.Popen[bytes]", url: str, said: str, seed: int, pace: float, seconds: float | None
+) -> None:
+    """Play until the time is over, somebody ends us, or the server ends; `said` once somebody may end us."""
     ended = asyncio.Event()
     for one in (signal.SIGTERM, signal.SIGINT):
         # An exception out of nowhere would leave tasks half done; this way everybody goes home first.
         asyncio.get_running_loop().add_signal_handler(one, ended.set)
-    print(f"The crowd is coming. Open {url}/ and watch; Ctrl-C ends it.", flush=True)
+    print(said, flush=True)
     async with Client(url) as client:
         playing = asyncio.create_task(Crowd(client, seed, pace).play())
         until = None if seconds is None else time.monotonic() + seconds

@@ -24,16 +24,17 @@ from evenmatch.lab.replay import LIMITS, Summary, summary, what_if
 from evenmatch.lab.replay_report import Told
 from evenmatch.matchers import registry
 from evenmatch.pages.page import require_writable
-from evenmatch.storage.sqlite import SqliteJournal
+from evenmatch.storage.places import MAIN, open_store, shown
 
 
 def replay(
-    journal: Path,
+    journal: str,
     /,
     *,
     with_: Annotated[Path | None, Parameter(name="--with")] = None,
     matcher: str | None = None,
     queue: str | None = None,
+    lane: str = MAIN,
     report: Path | None = None,
     json: bool = False,
 ) -> None:
@@ -42,13 +43,15 @@ def replay(
     Parameters
     ----------
     journal
-        A server's journal; a running server is not disturbed.
+        A server's journal: its file, or postgresql://...; a running server is not disturbed.
     with_
         A file of queues: the rules to try. Of several, the one with the name of the journal's queue.
     matcher
         Another matcher, fitted to the journal's ratings and arrivals; otherwise the rules of the journal's queue.
     queue
         The queue of the journal; where only one was joined it may be left out.
+    lane
+        Which lane of a database that has several.
     report
         Write a page with words, tables and pictures; it needs nothing else.
     json
@@ -59,11 +62,14 @@ def replay(
     if with_ is None and matcher is None:
         if queue is not None or report is not None:
             raise LabError("--queue and --report are for a comparison: say with what, by --with FILE or --matcher NAME")
-        _prove(journal, json)
+        _prove(journal, lane, json)
         return
     if report is not None:
         require_writable(report)
-    with SqliteJournal(journal, read_only=True) as opened, Console(stderr=True).status("proving the journal ..."):
+    with (
+        open_store(journal, lane=lane, read_only=True) as opened,
+        Console(stderr=True).status("proving the journal ..."),
+    ):
         recovery.verify(opened)
         past = pasts.read(opened, queue)
         whole = opened.oldest == 1
@@ -110,13 +116,13 @@ def _ran(spec: QueueSpec, origin: str) -> dict[str, Any]:
     }
 
 
-def _prove(path: Path, json: bool) -> None:
-    with SqliteJournal(path, read_only=True) as journal, Console(stderr=True).status("replaying ..."):
+def _prove(path: str, lane: str, json: bool) -> None:
+    with open_store(path, lane=lane, read_only=True) as journal, Console(stderr=True).status("replaying ..."):
         found = recovery.verify(journal)
     if json:
         sys.stdout.write(msgspec.json.encode(found).decode() + "\n")
         return
-    print(f"{path}: {counted(found.events, 'event')}, {counted(found.checkpoints, 'checkpoint')} proved")
+    print(f"{shown(path)}: {counted(found.events, 'event')}, {counted(found.checkpoints, 'checkpoint')} proved")
     print(f"state hash {found.hash}")
 
 

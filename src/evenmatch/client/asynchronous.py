@@ -43,9 +43,13 @@ class Client:
         """Connections that are of no use any more; requests may still be under way over them."""
         self._room = asyncio.Semaphore(_AT_ONCE)
         # Streams have connections of their own: with those of requests, a hundred of them would leave none to ask over.
-        self._streams: httpx.AsyncClient = httpx.AsyncClient(
-            headers=self._headers, limits=httpx.Limits(max_connections=None, max_keepalive_connections=0)
-        )
+        self._streams = self._lines()
+
+    def _lines(self) -> Any:
+        import httpx
+
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=0)
+        return httpx.AsyncClient(headers=self._headers, limits=limits)
 
     def _connections(self) -> Any:
         import httpx
@@ -268,7 +272,14 @@ class Client:
 
         headers = {"Accept": "text/event-stream"}
         timeout = httpx.Timeout(self._wait_s, read=SILENCE_S)
-        async with self._streams.stream("GET", course.address, headers=headers, timeout=timeout) as answer:
+        async with contextlib.AsyncExitStack() as opened:
+            stream = self._streams.stream("GET", course.address, headers=headers, timeout=timeout)
+            try:
+                answer = await opened.enter_async_context(stream)
+            except AttributeError as error:  # as in `_ask`
+                self._worn.append(self._streams)
+                self._streams = self._lines()
+                raise httpx.ConnectError(f"the connection was dropped early: {error}") from error
             if not course.answered(answer.status_code, await answer.aread() if answer.status_code != 200 else b""):
                 return
             course.opened(time.monotonic())

@@ -33,7 +33,7 @@ class _Asked(msgspec.Struct, frozen=True):
 def _asked(state: State, match: int, name: str) -> _Asked | Refusal:
     found = state.find_proposal(match)
     if found is None:
-        if 0 < match < state.next_proposal:
+        if state.had_proposal(match):
             return _Asked()
         return Refusal(Reasons.UNKNOWN_MATCH, f"no match is called {match_id(match)}")
     queue, slot = found

@@ -36,7 +36,7 @@ _KEY_REUSED = Refusal(
 def running(state: State, match: int) -> tuple[QueueState, int] | Refusal:
     """The queue and slot of a match that runs."""
     found = state.find_proposal(match)
-    if found is None and not 0 < match < state.next_proposal:
+    if found is None and not state.had_proposal(match):
         return Refusal(Reasons.UNKNOWN_MATCH, f"no match is called {match_id(match)}")
     standing = OVER if found is None else int(found[0].proposals.standing[found[1]])
     if found is not None and standing == RUNNING:

@@ -17,6 +17,7 @@ from .active import Active
 from .claims import add_live
 from .filling import filling_digest
 from .hashing import key_digest, state_hash
+from .lanes import note_elsewhere
 from .notes import value_digest
 from .state import FREE, OPEN, PROPOSED, RUNNING, STARTING, WAITING, Book, QueueState, State, Told
 from .tables import Slots
@@ -29,6 +30,7 @@ def dump(state: State) -> dict[str, Any]:
         "hash": digest,
         "sequence": state.sequence,
         "now_ms": state.now_ms,
+        "first": [state.first_ticket, state.first_proposal],
         "next_ticket": state.next_ticket,
         "next_proposal": state.next_proposal,
         "sums": [str(state.tickets_sum_high), str(state.tickets_sum_low)],
@@ -37,6 +39,7 @@ def dump(state: State) -> dict[str, Any]:
         ),
         "blocks": [[player, *blocked] for player, blocked in state.blocks.items()],
         "blocks_changed": state.blocks_changed,
+        "elsewhere": np.fromiter(state.elsewhere, np.int64, len(state.elsewhere)),
         "queues": [_dump_queue(queue) for queue in state.by_index],
     }
 
@@ -74,6 +77,7 @@ def load(content: dict[str, Any]) -> State:
     """The state that `dump` was given."""
     state = State()
     state.sequence, state.now_ms = content["sequence"], content["now_ms"]
+    state.begin_numbers(*content.get("first", (1, 1)))
     state.next_ticket, state.next_proposal = content["next_ticket"], content["next_proposal"]
     state.tickets_sum_high, state.tickets_sum_low = (int(text) for text in content["sums"])
     for high, low, ticket, fingerprint, when in content["keys"].tolist():
@@ -84,6 +88,8 @@ def load(content: dict[str, Any]) -> State:
         state.blocks[player] = tuple(blocked)
         state.blocks_sum += value_digest("blocks", player, *blocked)
     state.blocks_changed = content.get("blocks_changed", 0)
+    for player in content.get("elsewhere", NONE).tolist():
+        note_elsewhere(state, player)
     for queue in content["queues"]:
         _load_queue(state, queue)
     return state

@@ -68,10 +68,20 @@ def stop_clock(state: State, queue: QueueState, slots: Array) -> None:
     queue.tickets.waited_ms[slots] = queue.waited_ms(slots, state.now_ms)
 
 
+def claimed(state: State, players: Array) -> Array:
+    """bool[n]: does a proposal or match have these players, here or in another lane?"""
+    found: Array = state.claims.find(players) >= 0
+    if state.elsewhere:
+        found |= np.array([player in state.elsewhere for player in players.tolist()], bool)
+    return found
+
+
 def claim(state: State, queue: QueueState, slots: Array) -> None:
     """The proposal or match of these tickets takes their players."""
     players, tickets, proposals = _owners(queue, slots)
     state.claims.put(players, proposals)
+    if state.movements is not None:
+        state.movements.append((True, players))
     for ticket in _other_tickets(state, players, tickets):
         suspend(state, ticket)
 
@@ -79,16 +89,16 @@ def claim(state: State, queue: QueueState, slots: Array) -> None:
 def release(state: State, queue: QueueState, slots: Array) -> None:
     """It lets go of them."""
     players, tickets, _ = _owners(queue, slots)
-    state.claims.drop(players)
-    for ticket in _other_tickets(state, players, tickets):
-        _resume(state, ticket)
+    release_players(state, players, tickets)
 
 
 def release_players(state: State, players: Array, tickets: Array) -> None:
     """It lets go of these players only; the ticket of each is in it."""
     state.claims.drop(players)
+    if state.movements is not None:
+        state.movements.append((False, players))
     for ticket in _other_tickets(state, players, tickets):
-        _resume(state, ticket)
+        resume(state, ticket)
 
 
 def _owners(queue: QueueState, slots: Array) -> tuple[Array, Array, Array]:
@@ -126,7 +136,8 @@ def suspend(state: State, ticket: int) -> None:
     queue.changed = state.sequence
 
 
-def _resume(state: State, ticket: int) -> None:
+def resume(state: State, ticket: int) -> None:
+    """A player of this ticket was let go elsewhere."""
     queue, slot = _place(state, ticket)
     t = queue.tickets
     t.suspended[slot] -= 1

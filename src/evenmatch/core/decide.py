@@ -14,12 +14,13 @@ from evenmatch.domain import commands as cmd
 from evenmatch.domain import events as ev
 from evenmatch.domain.arrays import NONE, Array, numbers
 from evenmatch.domain.ids import match_id, ticket_id
+from evenmatch.domain.lane_events import NumbersBegin
 from evenmatch.domain.queue import QueueSpec, rule_broken
 from evenmatch.domain.refusals import Reasons, Refusal
 from evenmatch.domain.ticket import Cause, Status
 from evenmatch.numerics.rating_models import model_mistake
 
-from . import allocating, backfill, deadlines, joining, operating, ready_check, results, starting, updating
+from . import allocating, backfill, deadlines, joining, lanes, operating, ready_check, results, starting, updating
 from .decision import NOTHING, Decision
 from .state import OPEN, PROPOSED, RUNNING, STARTING, WAITING, QueueState, State
 
@@ -82,6 +83,13 @@ def decide(
             return Decision(tuple(msgspec.structs.replace(piece, at_ms=now_ms) for piece in pieces))
         case cmd.StartSeason(season):
             return Decision((msgspec.structs.replace(season, at_ms=now_ms),))
+        case cmd.BeginNumbers(ticket, proposal):
+            assert state.sequence == 0, "numbers begin with the journal"
+            return Decision((NumbersBegin(now_ms, ticket, proposal),))
+        case cmd.ClaimedElsewhere(players):
+            return lanes.claimed(state, players, now_ms)
+        case cmd.ReleasedElsewhere(players):
+            return lanes.released(state, players, now_ms)
         case cmd.OpenQueue():
             return _open_queue(state, command, now_ms)
         case cmd.Resume():
@@ -136,7 +144,21 @@ def _unfit(queue: QueueState, spec: QueueSpec) -> Array:
         unfit |= ~np.isin(size, spec.door.party_sizes)
     for group in spec.door.requires:
         unfit |= ~_all_bring(queue, slots, group)
+    for name, known in (spec.door.choices or {}).items():
+        unfit |= _any_strange(queue, slots, name, known)
     return slots[unfit]
+
+
+def _any_strange(queue: QueueState, slots: Array, name: str, known: tuple[str, ...]) -> Array:
+    """bool[n]: does a player of a ticket bring a word that is none of those known?"""
+    brought = queue.traits.get(name)
+    if not brought or not len(slots):
+        return np.zeros(len(slots), bool)
+    rows = queue.player_rows(slots).tolist()
+    strange = np.array([joining.first_strange(brought.get(row), known) is not None for row in rows])
+    size = queue.tickets.size[slots].astype(np.int64)
+    anyone: Array = np.logical_or.reduceat(strange, np.cumsum(size) - size)
+    return anyone
 
 
 def _all_bring(queue: QueueState, slots: Array, group: tuple[str, ...]) -> Array:
@@ -222,7 +244,7 @@ def _end_match(state: State, match: int, now_ms: int) -> Decision | Refusal:
         return Refusal(Reasons.MATCH_STARTING, f"{match_id(match)} is to start: {said}")
     if standing == OPEN:
         return Refusal(Reasons.MATCH_NOT_MADE, f"{match_id(match)} is still a proposal: not all have accepted")
-    if 0 < match < state.next_proposal:
+    if state.had_proposal(match):
         return Refusal(Reasons.MATCH_OVER, f"{match_id(match)} is not running")
     return Refusal(Reasons.UNKNOWN_MATCH, f"no match is called {match_id(match)}")
 

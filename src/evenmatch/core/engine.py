@@ -6,12 +6,14 @@ The caller drives time with `Tick` and never lets it run backwards. The engine k
 what the journal says and nothing else, and the timetables of its waves, which are forgotten in a crash at no loss.
 """
 
+from collections.abc import Callable
+
 import msgspec
 import numpy as np
 
 from evenmatch.domain import commands as cmd
 from evenmatch.domain import events as ev
-from evenmatch.domain.arrays import NO_PAIRS, NONE, Array
+from evenmatch.domain.arrays import NO_PAIRS, NONE, Array, numbers
 from evenmatch.domain.effects import RunMatcher
 from evenmatch.domain.match import Plan, Reason
 from evenmatch.domain.queue import milliseconds
@@ -28,8 +30,8 @@ from .joining import unknown_queue
 from .meetings import forbidden
 from .records import Departures, departures
 from .state import NEVER, QueueState, State
-from .vetting import Vetted, looked_at, refused, vet
-from .waves import Flight, Recording, Timetable
+from .vetting import Vetted, looked_at, refused, vet, waiting_in_part
+from .waves import Flight, Recording, Timetable, Unrecorded
 
 PART = 16_384
 """Recording proposals with so many seats takes about as long as a join may have to wait."""
@@ -70,6 +72,9 @@ class Engine:
         """From so many waiting tickets on, a snapshot is copied when the matcher asks for it."""
         self.keep_ms = keep_ms
         """How long finished tickets stay in the state."""
+        self.ask_others: Callable[[Array], Array] | None = None
+        """Which of these players other lanes have; None = there are no others. What it says is recorded, so replay
+        never asks."""
         self.timetables: dict[str, Timetable] = {}
         self._reasons: dict[str, tuple[int, Array, Array]] = {}
         """Queue -> its last wave that came back, the tickets it left waiting, and a reason for each (I10)."""
@@ -147,12 +152,18 @@ class Engine:
         state = self.state
         if not timetable.may_fill(state, queue, now_ms):
             return ()
-        chosen, timetable.next_fill_ms, timetable.fill_after = choose(state, queue, now_ms, timetable.fill_after)
-        check = queue.spec.ready_check if queue.spec.backfill.ready_check else None
         events: list[ev.Event] = []
+        while True:
+            chosen, next_ms, after = choose(state, queue, now_ms, timetable.fill_after)
+            had = self._had_elsewhere(queue, numbers([one.slot for one in chosen]), now_ms)
+            if not had:
+                break
+            events += had
+        timetable.next_fill_ms, timetable.fill_after = next_ms, after
+        check = queue.spec.ready_check if queue.spec.backfill.ready_check else None
         if check is not None and chosen:
             events.append(offered(state, queue, chosen, milliseconds(check.timeout_s), now_ms))
-            evolve(state, events[0])
+            evolve(state, events[-1])
         elif check is None:
             for one in chosen:
                 events.append(filled(state, queue, one, now_ms))
@@ -160,6 +171,15 @@ class Engine:
         timetable.filled = (queue.changed, state.blocks_changed)
         timetable.next_stage_ms = now_ms + milliseconds(queue.spec.wave.every_s)
         return tuple(events)
+
+    def _had_elsewhere(self, queue: QueueState, slots: Array, now_ms: int) -> tuple[ev.Event, ...]:
+        """Ask the other lanes for the players of tickets; whoever is there is suspended here, from now on."""
+        if self.ask_others is None or not len(slots):
+            return ()
+        players = self.ask_others(queue.players.player[queue.player_rows(slots)])
+        if not len(players):
+            return ()
+        return self.step(cmd.ClaimedElsewhere(players), now_ms).events
 
     def _abandon(self, queue: QueueState, flight: Flight, why: str, now_ms: int) -> ev.WaveAbandoned:
         event = ev.WaveAbandoned(now_ms, queue.spec.name, flight.wave, why)
@@ -192,6 +212,9 @@ class Engine:
             timetable.recording = recording
         count = max(1, self.part // max(1, command.plan.rosters.shape[1]))
         apart = forbidden(self.state, queue, now_ms).slots if self.state.blocks_changed > flight.sequence else NO_PAIRS
+        had: tuple[ev.Event, ...] = ()
+        if self.ask_others is not None:
+            had = self._had_elsewhere(queue, waiting_in_part(queue, recording, count), now_ms)
         vetted = vet(queue, recording, count, apart, self.state.next_proposal, flight.seed)
         recording.next += count
         more = recording.next < len(command.plan.rosters)
@@ -202,6 +225,7 @@ class Engine:
             events = (_wave_finished(self.state, queue, flight, recording, vetted, more, now_ms),)
             evolve(self.state, events[0])
             recording.told = recording.dropped
+        events = had + events
         if more:
             return Step(events, rest=msgspec.structs.replace(command, first=recording.next))
         timetable.flight = timetable.recording = None
@@ -209,6 +233,9 @@ class Engine:
         if recording.dropped:
             timetable.tried = -1
         self._keep_reasons(queue, command.plan, flight, recording)
+        if self.records and not events[len(had) :] and not recording.seated.any():
+            kept = (flight.wave, flight.seed, flight.started_ms, now_ms, queue.spec, recording.snapshot)
+            timetable.keep(Unrecorded(*kept, recording.dropped))
         if queue.spec.backfill.priority == "last":
             events += self._fill(queue, timetable, now_ms)
         return Step(events)
@@ -218,6 +245,14 @@ class Engine:
         reasons[(reasons == Reason.SEATED) & ~recording.seated] = Reason.PLAN_OVERTAKEN
         waits = reasons != Reason.SEATED
         self._reasons[queue.spec.name] = (flight.wave, flight.snapshot.ticket[waits], reasons[waits])
+
+    def heard(self, queue: str, wave: int, tickets: Array, reasons: Array) -> None:
+        """Take over what another process's engine knows of a queue's last wave."""
+        self._reasons[queue] = (wave, tickets, reasons)
+
+    def known_reasons(self) -> dict[str, tuple[int, Array, Array]]:
+        """Queue -> its last wave that came back, the tickets it left waiting, and a reason for each; any thread may."""
+        return dict(self._reasons)
 
     def reasons(self, queue: str) -> tuple[int, dict[int, Reason]]:
         """The last wave of a queue that came back, and why it left each of its waiting tickets waiting."""

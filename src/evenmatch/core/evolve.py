@@ -16,12 +16,14 @@ import numpy as np
 from evenmatch.domain import backfill_events as bev
 from evenmatch.domain import batch_events as many
 from evenmatch.domain import events as ev
+from evenmatch.domain import lane_events as lane
 from evenmatch.domain.arrays import Array
 from evenmatch.domain.ticket import Cause
 
+from . import lanes
 from .allocating import touch_served
 from .batches import begin, many_accepted, matches_made
-from .claims import add_live, claim, release, stop_clock, suspend, wake
+from .claims import add_live, claim, claimed, release, stop_clock, suspend, wake
 from .cooldowns import clear_books, write_books
 from .filling import backfill_asked, backfill_closed, match_filled, move_expiries, places_offered, release_all, reopen
 from .finishing import finish, touch
@@ -94,6 +96,8 @@ def evolve(state: State, event: ev.Event) -> None:
             forget(state, event)
         case ev.KeysForgotten():
             forget_keys(state, event)
+        case lane.NumbersBegin() | lane.ClaimedElsewhere() | lane.ReleasedElsewhere():
+            lanes.follow(state, event)
         case ev.QueueOpened():
             _queue_opened(state, event)
         case ev.Resumed():
@@ -194,8 +198,8 @@ def _joined(state: State, event: ev.TicketsJoined) -> None:
         note_avoided(queue, event.first_ticket, event.avoid)
     if queue.spec.door.activity_s:
         see_active(queue, event.player, now)
-    if state.claims:
-        for ticket in owners[state.claims.find(event.player) >= 0].tolist():
+    if state.claims or state.elsewhere:
+        for ticket in owners[claimed(state, event.player)].tolist():
             suspend(state, ticket)
     if len(event.keys):
         for place, (high, low, fingerprint) in enumerate(event.keys.tolist()):

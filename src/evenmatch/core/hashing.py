@@ -211,6 +211,8 @@ def state_hash(state: State) -> str:
         len(state.claims),
         len(state.keys),
         *([str(state.blocks_sum & _MASK128)] if state.blocks else []),
+        *([["elsewhere", str(state.elsewhere_sum & _MASK128)]] if state.elsewhere else []),
+        *([["first", first]] if (first := [state.first_ticket, state.first_proposal]) != [1, 1] else []),
     ]
     return hashlib.blake2b(msgspec.json.encode(parts), digest_size=16).hexdigest()
 

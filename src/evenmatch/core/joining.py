@@ -14,8 +14,9 @@ from evenmatch.domain.events import TicketsJoined
 from evenmatch.domain.ids import ticket_id
 from evenmatch.domain.queue import Mode
 from evenmatch.domain.refusals import Reasons, Refusal
-from evenmatch.domain.ticket import FACT_MAX, FACTS, Cause, Member, TicketRequest
+from evenmatch.domain.ticket import FACT_MAX, FACTS, SIGMA, Cause, Member, TicketRequest
 from evenmatch.domain.venue import LATENCY
+from evenmatch.domain.words import not_known
 
 from .decision import Decision, Outcome
 from .state import QueueState, State
@@ -74,7 +75,7 @@ def unknown_queue(state: State, name: str) -> Refusal:
 
 def unknown_ticket(state: State, ticket: int) -> Refusal:
     """The refusal for a ticket that is not in the state: never there, or finished a while ago."""
-    if 0 < ticket < state.next_ticket:
+    if state.had_ticket(ticket):
         return Refusal(Reasons.TICKET_GONE, f"{ticket_id(ticket)} left the queue a while ago")
     return Refusal(Reasons.UNKNOWN_TICKET, f"no ticket is called {ticket_id(ticket)}")
 
@@ -145,17 +146,35 @@ def member_refused(queue: QueueState, member: Member) -> Refusal | None:
             return Refusal(Reasons.BAD_FACT, f"{name} is {value}: use a number from {-FACT_MAX:g} to {FACT_MAX:g}")
         if name.startswith(LATENCY) and name in queue.spec.door.keeps and value < 0:
             return Refusal(Reasons.BAD_PING, f"{name} is {value:g}: use 0 to {FACT_MAX:g} milliseconds")
+        if name == SIGMA and name in queue.spec.door.keeps and value < 0:
+            return Refusal(Reasons.BAD_FACT, f"{name} is {value:g}: use 0 (the rating is sure) or more")
         if name in queue.spec.door.words:
             return Refusal(Reasons.BAD_FACT, f"{name} is the number {value:g}: give it as a string")
     for name, word in member.traits.items():
         if name in queue.spec.door.keeps and name not in queue.spec.door.words:
             return Refusal(Reasons.BAD_FACT, f"{name} is {word!r}: give it as a number")
+    for name, known in (queue.spec.door.choices or {}).items():
+        strange = first_strange(member.traits.get(name), known)
+        if strange is not None:
+            return Refusal(Reasons.BAD_FACT, f"{name}: {not_known(strange, known)}")
+    if queue.spec.door.pings_only and any(name.startswith(LATENCY) for name in member.facts):
+        return Refusal(
+            Reasons.BAD_FACT,
+            f"latencies do not count in {queue.spec.name}, which caps latency but names no regions: bring ping_ms, or "
+            "let the queue name its regions (venue.regions)",
+        )
     for group in queue.spec.door.requires:
         if not any(brings(member, name) for name in group):
             return Refusal(
                 Reasons.MISSING_FACT, f"{queue.spec.matcher.name} needs {' or '.join(group)} of every player"
             )
     return None
+
+
+def first_strange(words: object, known: tuple[str, ...]) -> str | None:
+    """The first of the words that a player brings that is none of those known; None = there is none."""
+    given = words if isinstance(words, list | tuple) else () if words is None else (words,)
+    return next((str(word) for word in given if word not in known), None)
 
 
 def brings(member: Member, name: str) -> bool:

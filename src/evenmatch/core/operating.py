@@ -58,7 +58,7 @@ def _taken_out(state: State, queue: QueueState, ticket: int, proposal: int, now_
 def cancel_match(state: State, match: int, now_ms: int) -> Decision | Refusal:
     """End a proposal, a match that is to start, or one that runs."""
     found = state.find_proposal(match)
-    if found is None and not 0 < match < state.next_proposal:
+    if found is None and not state.had_proposal(match):
         return Refusal(Reasons.UNKNOWN_MATCH, f"no match is called {match_id(match)}")
     standing = 0 if found is None else int(found[0].proposals.standing[found[1]])
     if found is not None and standing in (OPEN, STARTING):

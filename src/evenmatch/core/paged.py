@@ -7,10 +7,10 @@ Idea. Tickets, proposals and players are numbered one after the other, so number
 cut into pages; a page that has an entry owns a row of one array, and a directory says which. Looking up is two reads
 of arrays, for one number or for many; entries cost eight bytes, pages that empty are used again.
 
-    number = page * length + place          directory[page] -> row          values[row * length + place]
+    number - base = page * length + place   directory[page] -> row          values[row * length + place]
 
-Numbers that are negative or far beyond (an embedder may call players what it likes) live in a dictionary beside it.
-Values are 0 or more.
+Where numbers do not begin at 1 (a lane's tickets), `base` is what they stand above. Numbers that are negative or far
+beyond (an embedder may call players what it likes) live in a dictionary beside it. Values are 0 or more.
 
 Values stand one higher in the array, so that 0 is no entry: fresh rows cost nothing until they are used, and room is
 made for twice as many as are needed, so that growing is rare.
@@ -33,11 +33,14 @@ _EMPTY = -1
 class Paged(MutableMapping[int, int]):
     """A mapping of numbers to numbers, each 0 or more."""
 
-    __slots__ = ("_bits", "_count", "_directory", "_far", "_filled", "_free", "_mask", "_page_of", "_rows", "_values")
+    __slots__ = (
+        *("_base", "_bits", "_count", "_directory", "_far", "_filled", "_free", "_mask", "_page_of", "_rows"),
+        "_values",
+    )
 
-    def __init__(self, bits: int) -> None:
-        """`bits`: a page holds 2^bits numbers."""
-        self._bits, self._mask = bits, (1 << bits) - 1
+    def __init__(self, bits: int, base: int = 0) -> None:
+        """`bits`: a page holds 2^bits numbers; `base`: they stand above this."""
+        self._bits, self._mask, self._base = bits, (1 << bits) - 1, base
         self._count = 0
         """Entries in pages."""
         self._directory = np.full(1, _EMPTY, np.int64)
@@ -56,6 +59,7 @@ class Paged(MutableMapping[int, int]):
 
     def _place(self, number: int) -> int:
         """Where a number's value stands; -1 = its page has no row, or it is a far one."""
+        number -= self._base
         page = number >> self._bits
         if not 0 <= page < len(self._directory):
             return -1
@@ -83,14 +87,14 @@ class Paged(MutableMapping[int, int]):
 
     def __setitem__(self, number: int, value: int) -> None:
         assert value >= 0
-        page = number >> self._bits
+        page = number - self._base >> self._bits
         if not 0 <= page < _PAGES_MOST:
             self._far[number] = value
             return
         if page >= len(self._directory) or self._directory.item(page) < 0:
             self._own(np.array([page]))
         row = self._directory.item(page)
-        place = row << self._bits | number & self._mask
+        place = row << self._bits | number - self._base & self._mask
         if not self._values.item(place):
             self._filled[row] += 1
             self._count += 1
@@ -120,7 +124,7 @@ class Paged(MutableMapping[int, int]):
     def _numbers(self) -> Array:
         places = np.flatnonzero(self._values[: self._rows << self._bits])
         numbers: Array = self._page_of[places >> self._bits] << self._bits | places & self._mask
-        return numbers
+        return numbers + self._base
 
     # -- many at once ------------------------------------------------------------------------------------------------
 
@@ -128,7 +132,7 @@ class Paged(MutableMapping[int, int]):
         """int64[n]: the value of each number, -1 = none."""
         if self._far:
             return np.array([self.get(number, _EMPTY) for number in numbers.tolist()], np.int64)
-        return pages.find(np.ascontiguousarray(numbers), self._directory, self._values, self._bits)
+        return pages.find(self._shifted(numbers), self._directory, self._values, self._bits)
 
     def find_all(self, numbers: Array) -> Array:
         """int64[n]: the value of each number; KeyError where one has none."""
@@ -141,13 +145,13 @@ class Paged(MutableMapping[int, int]):
         """Enter distinct numbers with their values."""
         if not len(numbers):
             return
-        columns = np.ascontiguousarray(numbers), np.ascontiguousarray(values)
+        columns = self._shifted(numbers), np.ascontiguousarray(values)
         new = -1 if self._far else self._enter(*columns)
         if new < 0:  # some are far, or new pages are needed
             if self._has_far(numbers):
                 self.update(zip(numbers.tolist(), values.tolist(), strict=True))
                 return
-            wanted = np.unique(numbers >> self._bits)
+            wanted = np.unique(columns[0] >> self._bits)
             self._make_room(int(wanted[-1]))
             self._own(wanted[self._directory[wanted] < 0])
             new = self._enter(*columns)
@@ -163,7 +167,7 @@ class Paged(MutableMapping[int, int]):
                 self.pop(number, None)
             return
         columns = self._directory, self._values, self._filled
-        gone, emptied = pages.drop(np.ascontiguousarray(numbers), *columns, self._bits)
+        gone, emptied = pages.drop(self._shifted(numbers), *columns, self._bits)
         self._count -= gone
         if len(emptied):
             self._give(np.sort(emptied))
@@ -171,7 +175,11 @@ class Paged(MutableMapping[int, int]):
     def _has_far(self, numbers: Array) -> bool:
         if not len(numbers):
             return False
-        return bool(self._far) or int(numbers.min()) < 0 or int(numbers.max()) >> self._bits >= _PAGES_MOST
+        least, most = int(numbers.min()) - self._base, int(numbers.max()) - self._base
+        return bool(self._far) or least < 0 or most >> self._bits >= _PAGES_MOST
+
+    def _shifted(self, numbers: Array) -> Array:
+        return np.ascontiguousarray(numbers - self._base if self._base else numbers)
 
     # -- pages -------------------------------------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ def _member(state: State, proposal: int, player: int) -> tuple[QueueState, int, 
     """The queue, the proposal's slot and the player's row, if the player may still answer."""
     found = state.find_proposal(proposal)
     if found is None:
-        if 0 < proposal < state.next_proposal:
+        if state.had_proposal(proposal):
             return Refusal(Reasons.PROPOSAL_OVER, f"{proposal_id(proposal)} ended a while ago")
         return Refusal(Reasons.UNKNOWN_PROPOSAL, f"no proposal is called {proposal_id(proposal)}")
     queue, slot = found
@@ -110,7 +110,8 @@ def _declined(
         return Refusal(Reasons.ALREADY_MATCHED, f"everybody has accepted {proposal_id(proposal)} already")
     guilt = penalties(queue, guilty, np.full(len(guilty), int(Cause.DECLINED)), now_ms)
     tickets, _ = queue.roster(slot)
-    return Decision((_failed(state, queue, Cause.DECLINED, np.array([proposal]), tickets, blamed, guilt, now_ms),))
+    failed = _failed(state, queue, Cause.DECLINED, np.array([proposal]), tickets, blamed, guilty, guilt, now_ms)
+    return Decision((failed,))
 
 
 def lapse(state: State, queue: QueueState, now_ms: int, most: int) -> tuple[ProposalsFailed | None, int | None]:
@@ -128,8 +129,9 @@ def lapse(state: State, queue: QueueState, now_ms: int, most: int) -> tuple[Prop
     silent = np.add.reduceat(accepted, np.cumsum(size) - size) < size
     lost = silent & np.array([ticket in queue.lost for ticket in tickets.tolist()], bool)
     causes = np.where(np.repeat(lost, size), int(Cause.LOST), int(Cause.LAPSED))[accepted == 0]
-    guilt = penalties(queue, queue.players.player[rows[accepted == 0]], causes, now_ms)
-    event = _failed(state, queue, Cause.LAPSED, p.proposal[due], tickets, silent, guilt, now_ms, tickets[lost])
+    guilty = queue.players.player[rows[accepted == 0]]
+    guilt = penalties(queue, guilty, causes, now_ms)
+    event = _failed(state, queue, Cause.LAPSED, p.proposal[due], tickets, silent, guilty, guilt, now_ms, tickets[lost])
     return event, next_ms
 
 
@@ -140,6 +142,7 @@ def _failed(
     proposals: Array,
     tickets: Array,
     blamed: Array,
+    guilty: Array,
     guilt: Penalties,
     now_ms: int,
     lost: Array = NONE,
@@ -155,5 +158,6 @@ def _failed(
         returned=tickets[~blamed],
         returned_previous=previous[~blamed],
         lost=lost,
+        guilty=guilty,
         **guilt._asdict(),
     )

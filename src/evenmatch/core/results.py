@@ -21,7 +21,7 @@ def no_match(state: State, match: int) -> Refusal | None:
     """Why a match cannot have a result, as far as the state knows; None = it can, or has left the state."""
     found = state.find_proposal(match)
     if found is None:
-        if 0 < match < state.next_proposal:
+        if state.had_proposal(match):
             return None
         return Refusal(Reasons.UNKNOWN_MATCH, f"no match is called {match_id(match)}")
     standing = found[0].proposals.standing[found[1]]

@@ -46,7 +46,7 @@ def _starting(state: State, match: int) -> tuple[QueueState, int] | Refusal:
     found = state.find_proposal(match)
     if found is not None and found[0].proposals.standing[found[1]] == STARTING:
         return found
-    if 0 < match < state.next_proposal:
+    if state.had_proposal(match):
         return Refusal(Reasons.MATCH_NOT_STARTING, f"nobody waits for {match_id(match)} to start")
     return Refusal(Reasons.UNKNOWN_MATCH, f"no match is called {match_id(match)}")
 

@@ -6,6 +6,7 @@
       ├─ tickets_at, proposals_at   number -> queue and slot
       ├─ live, several              player -> the ticket, or the tickets, that are not finished (I2)
       ├─ claims                     player -> the open proposal or running match (I11)
+      ├─ elsewhere                  players whom other lanes have (I11)
       └─ keys                       idempotency key -> ticket
 
 Only `evolve` changes it. Two times say how long a ticket has waited: while it waits, `now - since_ms`; while its clock
@@ -223,15 +224,16 @@ class State:
         self.sequence = 0
         """Events applied so far."""
         self.now_ms = 0
-        self.next_ticket = 1
-        self.next_proposal = 1
         self.queues: dict[str, QueueState] = {}
         self.by_index: list[QueueState] = []
-        self.tickets_at = Paged(_LONG_PAGES)
-        self.proposals_at = Paged(_LONG_PAGES)
         self.live = Paged(_SHORT_PAGES)
         self.several: dict[int, tuple[int, ...]] = {}
         self.claims = Paged(_SHORT_PAGES)
+        self.movements: list[tuple[bool, Array]] | None = None
+        """Players as they are claimed (True) or released, where somebody asks; a memo (`lanes`)."""
+        self.elsewhere: dict[int, None] = {}
+        """Players whom other lanes have."""
+        self.elsewhere_sum = 0
         self.keys: dict[int, tuple[int, int, int]] = {}
         """key -> (ticket, fingerprint, when), oldest first"""
         self.keys_sum = 0
@@ -242,6 +244,22 @@ class State:
         """The event that last changed them."""
         self.tickets_sum_high = 0
         self.tickets_sum_low = 0
+        self.begin_numbers(1, 1)
+
+    def begin_numbers(self, ticket: int, proposal: int) -> None:
+        """Number tickets and proposals from here; none has been numbered yet."""
+        self.first_ticket = self.next_ticket = ticket
+        self.first_proposal = self.next_proposal = proposal
+        self.tickets_at = Paged(_LONG_PAGES, ticket - 1)
+        self.proposals_at = Paged(_LONG_PAGES, proposal - 1)
+
+    def had_ticket(self, ticket: int) -> bool:
+        """Was this number given to a ticket, be it in the state or gone?"""
+        return self.first_ticket <= ticket < self.next_ticket
+
+    def had_proposal(self, proposal: int) -> bool:
+        """Was this number given to a proposal, be it in the state or gone?"""
+        return self.first_proposal <= proposal < self.next_proposal
 
     def open(self, spec: QueueSpec) -> QueueState:
         """A new, empty queue."""

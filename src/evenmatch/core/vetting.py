@@ -102,6 +102,16 @@ def vet(queue: QueueState, recording: Recording, count: int, apart: Array, first
     )
 
 
+def waiting_in_part(queue: QueueState, recording: Recording, count: int) -> Array:
+    """int64: the slots of those tickets in the next `count` matches of a plan that can still be matched."""
+    rows = recording.plan.rosters[recording.next : recording.next + count].astype(np.int64)
+    rows = rows[rows >= 0]
+    t, slots = queue.tickets, recording.slots[rows]
+    here = (t.ticket[slots] == recording.snapshot.ticket[rows]) & (t.status[slots] == WAITING)
+    waiting: Array = slots[here & (t.suspended[slots] == 0)]
+    return waiting
+
+
 def _quality(details: Table, recording: Recording, rows: Array, team_of: Array) -> Array:
     """By the gap that the matcher tells of a match (of sides, say), else by the teams' mean ratings."""
     gap = details.columns.get("gap")

@@ -9,6 +9,7 @@ all, unless the matcher said that time alone would change its answer by now.
 """
 
 import hashlib
+from collections import deque
 from functools import cached_property
 
 import msgspec
@@ -82,6 +83,23 @@ class Recording:
         return rating_totals(self.snapshot)
 
 
+class Unrecorded(msgspec.Struct, frozen=True, eq=False):
+    """A wave that changed nothing, and so is in no journal: kept for who asks why nobody was matched."""
+
+    wave: int
+    seed: int
+    started_ms: int
+    finished_ms: int
+    spec: QueueSpec
+    snapshot: Snapshot
+    dropped: int
+
+
+UNRECORDED_TICKETS = 20_000
+"""Tickets of all the unrecorded waves of a queue that are kept; and waves of more are not."""
+UNRECORDED_WAVES = 32
+
+
 class Timetable:
     """The waves of one queue: the one in flight, and when the next is due."""
 
@@ -107,6 +125,16 @@ class Timetable:
         """Without a wave there is a stage once a beat at most."""
         self.fill_after = (-1, -1, -1)
         """Where the next stage goes on, if the last had not time for all."""
+        self.unrecorded: deque[Unrecorded] = deque(maxlen=UNRECORDED_WAVES)
+        """The last waves that changed nothing."""
+
+    def keep(self, wave: Unrecorded) -> None:
+        """Keep a wave that is not recorded, in place of older ones if there is no room."""
+        if len(wave.snapshot) > UNRECORDED_TICKETS:
+            return
+        self.unrecorded.append(wave)
+        while sum(len(one.snapshot) for one in self.unrecorded) > UNRECORDED_TICKETS:
+            self.unrecorded.popleft()
 
     @property
     def held(self) -> bool:
@@ -129,6 +157,11 @@ class Timetable:
         if self.flight is not None or now_ms < self.next_wave_ms or not queue.waiting or queue.mode is Mode.PAUSED:
             return False
         return queue.changed != self.tried or now_ms >= min(self.next_change_ms, self.parted_until_ms)
+
+    def next_due_ms(self, queue: QueueState) -> int:
+        """When the next wave is due if nothing changes until then; NEVER = then none is."""
+        changes_ms = 0 if queue.changed != self.tried else min(self.next_change_ms, self.parted_until_ms)
+        return max(self.next_wave_ms, changes_ms)
 
     def stage_due(self, queue: QueueState, now_ms: int) -> bool:
         """Is it time for a stage of backfill: before a wave, if it goes first, or without one?"""

@@ -21,6 +21,25 @@ class OpenQueue(msgspec.Struct, frozen=True):
     """Record the rules also where they are those that the queue has."""
 
 
+class BeginNumbers(msgspec.Struct, frozen=True):
+    """Number tickets and proposals from here; only a journal that has nothing yet can."""
+
+    ticket: int
+    proposal: int
+
+
+class ClaimedElsewhere(msgspec.Struct, frozen=True, eq=False):
+    """Other lanes have these players. Those who are known to be there, or are in a match here, are passed over."""
+
+    players: Array
+
+
+class ReleasedElsewhere(msgspec.Struct, frozen=True, eq=False):
+    """Other lanes have these players no longer. Those who were not known to be there are passed over."""
+
+    players: Array
+
+
 class Join(msgspec.Struct, frozen=True):
     """A party enters a queue."""
 
@@ -244,7 +263,10 @@ class Resume(msgspec.Struct, frozen=True):
 
 
 Command: TypeAlias = (
-    OpenQueue
+    BeginNumbers
+    | ClaimedElsewhere
+    | ReleasedElsewhere
+    | OpenQueue
     | Join
     | JoinMany
     | Leave

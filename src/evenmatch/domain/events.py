@@ -15,6 +15,7 @@ import msgspec
 from evenmatch.domain.arrays import NO_PAIRS, NONE, Array
 from evenmatch.domain.backfill_events import BackfillEvent
 from evenmatch.domain.batch_events import BatchEvent
+from evenmatch.domain.lane_events import LaneEvent
 from evenmatch.domain.queue import Mode, QueueSpec
 from evenmatch.domain.table import Table
 
@@ -181,6 +182,8 @@ class ProposalsFailed(msgspec.Struct, frozen=True, tag="proposals_failed", eq=Fa
     """int64[n]: on the books now"""
     until_ms: Array = NONE
     """int64[n]: when each may join again"""
+    guilty: Array = NONE
+    """int64[m]: the players who declined or did not answer, also where it costs nothing; empty in old journals"""
 
 
 class CooldownsEnded(msgspec.Struct, frozen=True, tag="cooldowns_ended", eq=False):
@@ -391,4 +394,5 @@ Event: TypeAlias = (
     | OperatorActed
     | BackfillEvent
     | BatchEvent
+    | LaneEvent
 )

@@ -40,3 +40,5 @@ class Explanation(msgspec.Struct, frozen=True, eq=False):
     """The one who will be acceptable first."""
     unlock: str | None = None
     """What would make a match possible; None = nothing more is needed than the next wave."""
+    unlock_ms: int | None = None
+    """Time until `unlock` comes about by itself, if all just wait; None = see `soonest`, or it does not."""

@@ -41,6 +41,8 @@ class Reason(IntEnum):
     KEPT_APART = 14, "those it would play with are blocked, avoided or met too lately"
     TOO_FAR = 15, "no region is near enough to all whom it would play with"
     HELD = 16, "a better match than those it could have now is to be expected soon"
+    ROLE_MISSING = 17, "too few of those that it could play with can play some role of a team"
+    SIDE_MISSING = 18, "nobody waits who could play the other side"
 
     @property
     def word(self) -> str:

@@ -106,7 +106,7 @@ class PartySpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_de
 class TicketSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How long a ticket lives."""
 
-    expires_s: float = 600.0
+    expires_s: float = 1800.0
     """A ticket that has been in the queue this long, ready checks not counted, expires."""
     heartbeat_s: float = 60.0
     """A ticket whose client has not been heard of for this long expires."""
@@ -140,6 +140,11 @@ class DoorSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Those of `keeps` that are words, or lists of them; the others are numbers."""
     activity_s: float = 0.0
     """Players count as active for so long after they were seen; 0 = not counted."""
+    # What is unset is not written: journals from before these fields keep their hashes.
+    choices: dict[str, tuple[str, ...]] | msgspec.UnsetType = msgspec.UNSET
+    """Those of `words` that must be of a few, such as the names of roles."""
+    pings_only: bool | msgspec.UnsetType = msgspec.UNSET
+    """The matcher caps latency and the queue names no regions, so only `ping_ms` counts: latencies are refused."""
 
 
 class QueueSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -54,6 +54,7 @@ class Reasons(Enum):
     PARTY_UNSUPPORTED = (422, "The queue's matcher cannot seat a party of this size")
     MISSING_FACT = (422, "The queue's matcher needs something that a player does not bring")
     MISSING_ATTRIBUTE = (422, "The queue requires an attribute that the ticket lacks")
+    NO_SHARD = (422, "No shard of the queue takes this ticket")
     UNKNOWN_TEAM = (422, "The match has no such team")
     NOT_IN_TEAM = (422, "A player is not in that team")
     BAD_RESULT = (422, "The result does not fit the match")

@@ -8,11 +8,13 @@ I8 (replay) is what `evenmatch journal verify` proves. I10 (reasons) is not in t
 """
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from evenmatch.domain import backfill_events as bev
 from evenmatch.domain import batch_events as many
 from evenmatch.domain import events as ev
+from evenmatch.domain import lane_events as lane
 from evenmatch.domain.arrays import Array
 from evenmatch.domain.events import Event
 from evenmatch.domain.queue import QueueSpec
@@ -36,6 +38,9 @@ class Audit:
         self.tickets: dict[int, Ticket] = {}
         self.proposals: dict[int, Proposal] = {}
         self.claims: dict[int, int] = {}
+        self.elsewhere: set[int] = set()
+        """Players whom other lanes have."""
+        self.first_ticket = self.first_proposal = 1
         self.live: dict[int, set[int]] = {}
         """player -> unfinished tickets"""
         self.sequence = 0
@@ -105,6 +110,10 @@ class Audit:
                     if proposal is not None:
                         proposal.standing = "over"
                         self._release(proposal)
+            case lane.NumbersBegin():
+                self.first_ticket, self.first_proposal = event.ticket, event.proposal
+            case lane.ClaimedElsewhere() | lane.ReleasedElsewhere():
+                self._elsewhere(event)
             case bev.BackfillAsked() | bev.PlacesOffered() | bev.MatchFilled() | bev.BackfillClosed():
                 hear_of_backfill(self, event)
             case ev.ResultReported():
@@ -156,7 +165,7 @@ class Audit:
         for place, size in enumerate(event.size.tolist()):
             number = event.first_ticket + place
             party, players = tuple(players[:size]), players[size:]
-            if number != len(self.tickets) + 1:
+            if number != self.first_ticket + len(self.tickets):
                 self.fault(f"I4: ticket {number} joins after ticket {len(self.tickets)}")
             if not 1 <= size <= spec.format.size or len(set(party)) != size:
                 self.fault(f"I5: ticket {number} has the party {party} in {spec.format}")
@@ -200,7 +209,7 @@ class Audit:
     def _propose(
         self, event: ev.WaveFinished, spec: QueueSpec, number: int, found: list[Ticket], teams: dict[int, int]
     ) -> None:
-        if number in self.proposals or number != len(self.proposals) + 1:
+        if number in self.proposals or number != self.first_proposal + len(self.proposals):
             self.fault(f"I1: proposal {number} after {len(self.proposals)} proposals")
         if teams != dict.fromkeys(range(spec.format.teams), spec.format.size):
             self.fault(f"I3/I5: proposal {number} has teams of {teams}, not {spec.format}")
@@ -211,8 +220,9 @@ class Audit:
         self.proposals[number] = proposal
         for ticket in found:
             for player in ticket.players:
-                if player in self.claims:
-                    self.fault(f"I11: player {player} is in proposal {number} and in {self.claims[player]}")
+                if player in self.claims or player in self.elsewhere:
+                    other = self.claims.get(player, "another lane")
+                    self.fault(f"I11: player {player} is in proposal {number} and in {other}")
             self._stop_clock(ticket)
             ticket.proposal = number
             ticket.when_proposed[number] = (ticket.waited_ms, ticket.misses)
@@ -316,22 +326,34 @@ class Audit:
     def _claim(self, proposal: Proposal) -> None:
         for player in self._members(proposal):
             self.claims[player] = proposal.number
-        self._set_clocks(proposal)
+        self._set_clocks(self._members(proposal))
 
     def _release(self, proposal: Proposal) -> None:
         for player in self._members(proposal):
             if self.claims.pop(player, None) != proposal.number:
                 self.fault(f"I11: player {player} was not claimed by {proposal.number}")
-        self._set_clocks(proposal)
+        self._set_clocks(self._members(proposal))
 
-    def _set_clocks(self, proposal: Proposal) -> None:
-        for player in self._members(proposal):
+    def _elsewhere(self, event: lane.ClaimedElsewhere | lane.ReleasedElsewhere) -> None:
+        """Other lanes have these players, or have them no longer."""
+        players = event.player.tolist()
+        if isinstance(event, lane.ClaimedElsewhere):
+            for player in self.claims.keys() & set(players):
+                self.fault(f"I11: another lane has player {player}, and so has {self.claims[player]}")
+            self.elsewhere.update(players)
+        else:
+            self.elsewhere.difference_update(players)
+        self._set_clocks(players)
+
+    def _set_clocks(self, players: Iterable[int]) -> None:
+        for player in players:
             for number in self.live.get(player, ()):
                 self._set_clock(self.tickets[number])
 
     def _set_clock(self, ticket: Ticket) -> None:
         """A clock runs while its ticket waits and nothing else claims a player of it (I6, I11)."""
-        runs = ticket.status == "waiting" and not any(player in self.claims for player in ticket.players)
+        had = any(player in self.claims or player in self.elsewhere for player in ticket.players)
+        runs = ticket.status == "waiting" and not had
         if runs and not ticket.running:
             ticket.running, ticket.since_ms, ticket.woke = True, self.now_ms, self.sequence
             self.running[ticket.queue][ticket.number] = ticket

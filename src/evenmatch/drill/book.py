@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evenmatch.domain.events import Event
+from evenmatch.errors import ConfigError, JournalForeign
 from evenmatch.storage.codec import decode_events
+from evenmatch.storage.places import in_database, open_store, shown
 
 LIVE = ("waiting", "proposed")
 
@@ -29,16 +31,36 @@ class Book:
     names: dict[int, str]
 
 
-def read_book(path: Path) -> Book:
-    """The journal in a file, by SQL and the codec alone."""
-    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as db:
-        rows = db.execute(
-            "SELECT first_sequence, last_sequence, fence, schema, body FROM commits ORDER BY 1"
-        ).fetchall()
-        names = dict(db.execute("SELECT number, name FROM players").fetchall())
+_COMMITS = "SELECT first_sequence, last_sequence, fence, schema, body FROM {}commits {}ORDER BY 1"
+_NAMES = "SELECT number, name FROM {}players"
+
+
+def read_book(place: Path | str, lane: int = 1) -> Book:
+    """The journal in a file, or of a lane in a database, by SQL and the codec alone."""
+    if isinstance(place, str) and in_database(place):
+        import psycopg
+
+        with psycopg.connect(place) as there:
+            rows = there.execute(_COMMITS.format("evenmatch.", f"WHERE journal = {lane:d} ").encode()).fetchall()
+            names = dict(there.execute(_NAMES.format("evenmatch.").encode()).fetchall())
+    else:
+        with closing(sqlite3.connect(f"{Path(place).absolute().as_uri()}?mode=ro", uri=True)) as db:
+            rows = db.execute(_COMMITS.format("", "")).fetchall()
+            names = dict(db.execute(_NAMES.format("")).fetchall())
     return Book(
         [Row(first, last, fence, decode_events(body, schema)) for first, last, fence, schema, body in rows], names
     )
+
+
+def refuse_used(db: str) -> None:
+    """A drill starts from nothing: its players know of nobody else's tickets."""
+    if not in_database(db):
+        raise ConfigError(f"{db} is not a database: use postgresql://user@host/database, or --folder for a file")
+    try:
+        with open_store(db, read_only=True):
+            raise ConfigError(f"{shown(db)} has a journal already: give the drill an empty database")
+    except JournalForeign:
+        pass
 
 
 @dataclass

@@ -15,6 +15,7 @@
 
 import contextlib
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -32,9 +33,10 @@ import msgspec
 from evenmatch.errors import ConfigError, EvenmatchError, JournalError
 from evenmatch.open_files import make_room
 from evenmatch.recovery import verify
-from evenmatch.storage.sqlite import SqliteJournal
+from evenmatch.storage.places import open_store
 
 from .auditor import audit, read_book
+from .book import refuse_used
 from .log import Log
 from .players import Plan, Progress
 
@@ -67,18 +69,19 @@ class DrillFailed(EvenmatchError):
 class Server:
     """A server process that is killed and comes back at the address it had."""
 
-    def __init__(self, folder: Path, players: int) -> None:
+    def __init__(self, folder: Path, players: int, db: str | None = None) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
         self.url = f"http://127.0.0.1:{port}"
-        self.db = folder / "drill.db"
+        self.db = str(folder / "drill.db") if db is None else db
         self.log = folder / "server.log"
         config = folder / "queues.toml"
         config.write_text(_QUEUES.format(growth_s=round(max(0.05, players / _ROUNDS_A_S / _APART), 3)))
         self._command = [sys.executable, "-m", "evenmatch", "serve", "--port", str(port)]
-        self._command += ["--config", str(config), "--db", str(self.db)]
+        self._command += ["--config", str(config), "--db", self.db]
         kept = {name: value for name, value in os.environ.items() if not name.startswith("EVENMATCH_")}
         own = {"EVENMATCH_KEEP_S": "5", "EVENMATCH_CHECKPOINT_DEBT": str(max(100, players))}
+        own["EVENMATCH_KEYS"] = str(folder / "drill.keys")  # none: keys of the folder it is run in are not its own
         self._environment = kept | own
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -109,6 +112,36 @@ class Server:
             self._process.wait()
             self._process = None
 
+    def pause(self) -> None:
+        """Stop it where it is (SIGSTOP)."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+
+    def wake(self) -> None:
+        """Let it go on."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGCONT)
+
+    def succeed(self) -> float:
+        """Start it as soon as the one before it has lost its lease; returns how long it took to be ready."""
+        started = time.perf_counter()
+        while True:
+            before = self.log.stat().st_size if self.log.exists() else 0
+            try:
+                self.start()
+                return (time.perf_counter() - started) * 1000
+            except DrillFailed:
+                if "is serving" not in self.log.read_text()[before:] or time.perf_counter() - started > _PATIENCE_S:
+                    raise
+
+    def ended(self) -> bool:
+        """Has it ended by itself, in good time?"""
+        assert self._process is not None
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_PATIENCE_S)
+            return True
+        return False
+
 
 class Crowds:
     """The processes of players."""
@@ -127,8 +160,9 @@ class Crowds:
 
     def _hear(self, place: int, process: "subprocess.Popen[str]") -> None:
         assert process.stdout is not None
-        for line in process.stdout:
-            self._progress[place] = msgspec.json.decode(line, type=Progress)
+        with process.stdout as said:
+            for line in said:
+                self._progress[place] = msgspec.json.decode(line, type=Progress)
 
     def progress(self) -> Progress:
         """How far all of them are together."""
@@ -163,6 +197,8 @@ class Crowds:
         for process in self._processes:
             process.kill()
             process.wait()
+            if process.stdin is not None:
+                process.stdin.close()
 
 
 def crash(
@@ -172,16 +208,22 @@ def crash(
     seed: int = 0,
     processes: int = 1,
     tell: Callable[[str], None] = lambda _: None,
+    db: str | None = None,
 ) -> dict[str, Any]:
-    """Carry the drill out in a folder of its own; what was seen, and under `faults` all that is wrong."""
+    """Carry the drill out in a folder of its own, or with its journal in an empty database (`db`).
+
+    Returns what was seen, and under `faults` all that is wrong.
+    """
     if players < 2 or kills < 0 or not 1 <= processes <= players // 2:
         raise ConfigError(
             f"{players} players, {kills} kills, {processes} processes: "
             "give at least 2 players, 0 kills or more, and at least 2 players a process"
         )
     make_room(players)
+    if db is not None:
+        refuse_used(db)
     chance = Random(seed)
-    server = Server(folder, players)
+    server = Server(folder, players, db)
     started, ready_ms = time.monotonic(), [server.start()]
     crowds = Crowds(folder, server.url, players, processes, seed)
     watched: list[int] = []
@@ -213,17 +255,18 @@ def crash(
         "seconds": round(time.monotonic() - started, 1),
         "watching_when_killed": watched,
         "ready_ms": [round(ms) for ms in ready_ms],
-        **_audited(server.db, log),
+        **audited(server.db, log),
     }
 
 
-def _audited(db: Path, log: Log) -> dict[str, Any]:
+def audited(db: str, log: Log) -> dict[str, Any]:
+    """What the audit of a journal finds, and under `faults` all that is wrong."""
     book = read_book(db)
     found = audit(book, log)
     faults = list(found.faults)
     events = 0
     try:
-        with SqliteJournal(db, read_only=True) as journal:
+        with open_store(db, read_only=True) as journal:
             events = verify(journal).events
     except JournalError as error:
         faults.append(f"I8: {error}")

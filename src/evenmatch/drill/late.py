@@ -50,7 +50,7 @@ def _offered(account: "Audit", event: bev.PlacesOffered) -> None:
             account._proposal(to, event.queue, "running"),
             account._touched(number, previous, event.queue, "waiting"),
         )
-        if event.first_proposal + row != len(account.proposals) + 1:
+        if event.first_proposal + row != account.first_proposal + len(account.proposals):
             account.fault(f"I1: invitation {event.first_proposal + row} after {len(account.proposals)} proposals")
         invitation = Proposal(event.first_proposal + row, event.queue, (number,), "open", joins=to)
         account.proposals[invitation.number] = invitation
@@ -92,4 +92,4 @@ def _filled(account: "Audit", event: bev.MatchFilled) -> None:
     match.tickets = (*match.tickets, ticket.number)
     for player in ticket.players:
         account.claims[player] = match.number
-    account._set_clocks(match)
+    account._set_clocks(account._members(match))

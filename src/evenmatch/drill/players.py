@@ -146,9 +146,9 @@ class Crowd:
             await asyncio.sleep(1.0)
         self.log.unexplained.append(int(ticket[2:]))
 
-    async def leave_all(self) -> None:
-        """Let every story come to its end."""
-        while self.live:
+    async def leave_all(self, playing: list[asyncio.Task[None]]) -> None:
+        """Let every story come to its end, also of those whose join is not answered yet."""
+        while not all(task.done() for task in playing):
             await _in_turn([self._leave(ticket) for ticket in self.live.values()])
             await asyncio.sleep(0.1)
 
@@ -200,7 +200,7 @@ async def run(plan: Plan) -> None:
         crowd.over = True
         waiting = crowd.chance.sample(sorted(crowd.live.values()), min(_ASKED, len(crowd.live)))
         await _in_turn([crowd.has_reason(ticket) for ticket in waiting])
-        await crowd.leave_all()
+        await crowd.leave_all(playing)
         await asyncio.gather(*playing)
         await crowd.look_back()
         telling.cancel()

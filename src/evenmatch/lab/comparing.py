@@ -12,6 +12,7 @@ import msgspec
 
 from evenmatch import config
 from evenmatch.domain.queue import QueueSpec
+from evenmatch.domain.shards import Split
 from evenmatch.errors import LabError
 from evenmatch.matchers import registry
 
@@ -78,25 +79,28 @@ def compare(
         raise LabError(f"none can play {called}: " + "; ".join(f"{one.name}: {one.why}" for one in not_played))
     step_ms = round(step_s * 1000)
     cases = [
-        Case(name, spec, given, str(folder), seed, hours, step_ms)
-        for name, spec, _ in played
+        Case(name, spec, given, str(folder), seed, hours, step_ms, split)
+        for name, spec, _, split in played
         for seed in range(1, seeds + 1)
     ]
     found = run_all(cases, keep, workers, dask, progress)
-    rows = [_row(name, spec, origin, [one for one in found if one.name == name]) for name, spec, origin in played]
+    rows = [_row(*one, [run for run in found if run.name == one[0]]) for one in played]
     return Comparison(called, given, hours, seeds, rows, not_played, step_ms / 1000)
 
 
 def _queues(
     population: Population, folder: Path, matchers: Sequence[str] | None, queues: Sequence[str | Path] | None
-) -> tuple[list[tuple[str, QueueSpec, str]], list[NotPlayed]]:
-    """Names, rules and where their parameters come from; and who cannot play."""
+) -> tuple[list[tuple[str, QueueSpec, str, Split | None]], list[NotPlayed]]:
+    """Names, rules, where their parameters come from and how they are split; and who cannot play."""
     wanted: list[tuple[str, Callable[[], tuple[QueueSpec, str]]]] = []
+    splits: dict[str, Split] = {}
     fitter = Fitter(population, folder)
     if queues is not None:
         for file in queues:
-            for spec in config.load(Path(file)):
+            for spec, split in _of_file(Path(file)):
                 name = spec.name if len(queues) == 1 else f"{Path(file).stem}:{spec.name}"
+                if split is not None:
+                    splits[name] = split
                 wanted.append((name, lambda spec=spec: (settled(population, spec), GIVEN)))  # type: ignore[misc]
     else:
         for name in matchers if matchers is not None else registry.names():
@@ -111,18 +115,32 @@ def _queues(
     played, not_played = [], []
     for name, make in wanted:
         try:
-            played.append((name, *make()))
+            played.append((name, *make(), splits.get(name)))
         except NotApplicable as why:
             not_played.append(NotPlayed(name, str(why)))
     return played, not_played
 
 
-def _row(name: str, spec: QueueSpec, origin: str, found: list[Found]) -> Row:
+def _of_file(path: Path) -> list[tuple[QueueSpec, Split | None]]:
+    """The queues of a file as its writer named them: one that is split once, under its own name."""
+    specs, splits = config.load(path), config.shards_of(path)
+    whose = {queue: split for split in splits.values() for queue in split.queues}
+    found: dict[str, tuple[QueueSpec, Split | None]] = {}
+    for spec in specs:
+        split = whose.get(spec.name)
+        name = spec.name if split is None else split.queue
+        found.setdefault(name, (msgspec.structs.replace(spec, name=name), split))
+    return list(found.values())
+
+
+def _row(name: str, spec: QueueSpec, origin: str, split: Split | None, found: list[Found]) -> Row:
     """What came of one queue, over its seeds."""
     flat = [flattened({key: value for key, value in one.measures.items() if key not in _NOT_COMPARED}) for one in found]
     names = dict.fromkeys(key for one in flat for key in one)
     table: dict[str, Any] = msgspec.to_builtins(spec)
     del table["door"]
+    if split is not None:
+        table["shards"] = msgspec.to_builtins(split)
     return Row(
         name=name,
         queue=table,

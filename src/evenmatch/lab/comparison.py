@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from evenmatch.domain.refusals import Reasons
+from evenmatch.domain.shards import Split
 from evenmatch.errors import LabError
 
 from .intervals import Interval
@@ -68,7 +69,8 @@ class Row(msgspec.Struct, frozen=True):
     @property
     def setting(self) -> str:
         """The same in words."""
-        return f"{named(self.parameters)} ({self.origin})" if self.parameters else "its defaults"
+        told = f"{named(self.parameters)} ({self.origin})" if self.parameters else "its defaults"
+        return f"{told}; {msgspec.convert(self.queue['shards'], Split)}" if "shards" in self.queue else told
 
     def by_seed(self, measure: str) -> list[float | None]:
         """A measure in each of the runs, in order of their seeds."""

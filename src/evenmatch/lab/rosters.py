@@ -7,7 +7,7 @@ import numpy as np
 
 from evenmatch.domain.arrays import Array
 
-__all__ = ["Rosters", "Stage"]
+__all__ = ["Rosters", "Stage", "once"]
 
 _FIRST_ROOM: Final = 1_024
 
@@ -61,3 +61,11 @@ class Rosters:
         found = self.ticket[numbers - 1]
         tickets: Array = found[found > 0]
         return tickets
+
+
+def once(numbers: Array) -> Array:
+    """Numbers that stand in runs, once each."""
+    new = np.ones(len(numbers), bool)
+    np.not_equal(numbers[1:], numbers[:-1], out=new[1:])
+    once: Array = numbers[new]
+    return once

@@ -12,6 +12,7 @@ import msgspec
 
 from evenmatch import __version__
 from evenmatch.domain.queue import QueueSpec
+from evenmatch.domain.shards import Split
 
 from . import people, traffic
 from .measures import measured, timing
@@ -35,12 +36,15 @@ class Case(msgspec.Struct, frozen=True):
     seed: int
     hours: float
     step_ms: int = STEP_MS
+    split: Split | None = None
+    """How the queue is split; None = it is not."""
 
     @property
     def digest(self) -> str:
         """The same for the same case under the same program, and for no other."""
         plain = msgspec.json.encode(
-            [self.spec, self.population, self.seed, self.hours, self.step_ms, _files(self), program()], order="sorted"
+            [self.spec, self.split, self.population, self.seed, self.hours, self.step_ms, _files(self), program()],
+            order="sorted",
         )
         return hashlib.blake2b(plain, digest_size=12).hexdigest()
 
@@ -60,7 +64,8 @@ def run(case: Case, progress: Callable[[float], None] = lambda _: None) -> Found
     folder = Path(case.folder)
     crowd = people.draw(case.population, folder, case.seed, traffic.crowd(case.population))
     coming = traffic.draw(case.population, folder, case.seed, case.hours)
-    world = World(case.spec, case.population, crowd, coming, case.seed, case.hours, step_ms=case.step_ms)
+    hours, step_ms, split = case.hours, case.step_ms, case.split
+    world = World(case.spec, case.population, crowd, coming, case.seed, hours, step_ms=step_ms, split=split)
     log = world.run(progress)
     spent = timing(log) | {"run_s": round(time.perf_counter() - began, 3)}
     return Found(case.name, case.seed, measured(log, crowd, case.population), spent)

@@ -23,6 +23,7 @@ from evenmatch.domain.arrays import Array, numbers
 from evenmatch.domain.effects import RunMatcher
 from evenmatch.domain.queue import QueueSpec
 from evenmatch.domain.refusals import Refusal
+from evenmatch.domain.shards import Split
 from evenmatch.domain.ticket import Cause, Member, TicketRequest
 from evenmatch.matchers.contract import Matcher, plan_wave, wave_next_change_ms
 from evenmatch.matchers.registry import build
@@ -36,7 +37,8 @@ from .outcomes import Outcomes
 from .overtaking import overtaken
 from .people import People
 from .population import Population
-from .rosters import Rosters, Stage
+from .rosters import Rosters, Stage, once
+from .shards import NOBODY_TAKES, Shards
 from .traffic import Traffic
 from .wire import Crashed, PlainWire, Wire
 
@@ -64,8 +66,10 @@ class World:
         *,
         step_ms: int = STEP_MS,
         wire: Wire | None = None,
+        split: Split | None = None,
     ) -> None:
         self.spec, self.people, self.traffic = spec, people, traffic
+        self.shards = Shards(spec, split, people)
         self.behaviour = Behaviour(population.sessions, seed, len(traffic))
         self.until_ms = int(hours * 3_600_000)
         self.agenda = Agenda(step_ms, self.until_ms)
@@ -97,7 +101,8 @@ class World:
 
     def run(self, progress: Callable[[float], None] = lambda _: None) -> Log:
         """From the first moment to the last; `progress` hears the share that is done."""
-        self._do(cmd.OpenQueue(self.spec))
+        for spec in self.shards.specs:
+            self._do(cmd.OpenQueue(spec))
         self.log.started_skill_error = self._skill_error()
         self.agenda.add(Kind.JOINS, self.traffic.at_ms, np.arange(len(self.traffic)) * GAMES)
         every_ms = max(1, round(self.spec.wave.every_s * 1000))
@@ -141,7 +146,7 @@ class World:
         for event in step.events:
             match event:
                 case many.MatchesMade():
-                    self._made(_once(event.proposal))
+                    self._made(once(event.proposal))
                 case ev.WaveFinished() if len(event.roster):
                     self._proposed(event)
                 case ev.MatchMade():
@@ -285,20 +290,24 @@ class World:
             ends = np.cumsum(self.traffic.size[keys // GAMES]).tolist()
             parties = [tuple(members[begin:end]) for begin, end in zip([0, *ends[:-1]], ends, strict=True)]
         wishes = zip(parties, keys.tolist(), strict=True)
-        requests = tuple(TicketRequest(party, _NO_ATTRIBUTES, self.wire.key(key)) for party, key in wishes)
-        outcomes = self._do(cmd.JoinMany(self.spec.name, requests)).outcomes
+        requests = [TicketRequest(party, _NO_ATTRIBUTES, self.wire.key(key)) for party, key in wishes]
+        for queue, places in self.shards.taking(parties):
+            self._enter(queue, keys[places], tuple(requests[place] for place in places))
+
+    def _enter(self, queue: str, keys: Array, requests: tuple[TicketRequest, ...]) -> None:
+        """Tickets for one queue; "" = none takes them."""
+        outcomes = self._do(cmd.JoinMany(queue, requests)).outcomes if queue else (NOBODY_TAKES,) * len(keys)
         taken = np.array([not isinstance(outcome, Refusal) for outcome in outcomes])
         if not taken.all():
             for outcome in outcomes:
                 if isinstance(outcome, Refusal):
                     self.log.refused[outcome.reason.code] = self.log.refused.get(outcome.reason.code, 0) + 1
-            self._busy[rows[~taken[whose]]] = False
+            self._busy[self._rows(keys[~taken] // GAMES)[0]] = False
             keys, outcomes = keys[taken], tuple(outcome for outcome in outcomes if not isinstance(outcome, Refusal))
-            rows, whose = self._rows(keys // GAMES)
         first = self.log.tickets.count + 1
         assert outcomes == tuple(range(first, first + len(keys))), "tickets are numbered on"
         if len(keys):
-            self._note(keys, rows, whose)
+            self._note(keys, *self._rows(keys // GAMES))
 
     def _still_here(self, keys: Array, rows: Array, whose: Array) -> Array:
         """bool[n]: whose players are in an earlier session, or come with somebody else at this moment."""
@@ -386,11 +395,3 @@ class World:
         leaving = log.session[places[~stays]]
         if len(leaving):
             self._busy[self._rows(leaving)[0]] = False
-
-
-def _once(numbers: Array) -> Array:
-    """Numbers that stand in runs, once each."""
-    new = np.ones(len(numbers), bool)
-    np.not_equal(numbers[1:], numbers[:-1], out=new[1:])
-    once: Array = numbers[new]
-    return once

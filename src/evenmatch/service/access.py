@@ -12,7 +12,7 @@
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from enum import Enum, auto
 from typing import Any, Final, Literal
 from urllib.parse import parse_qs
@@ -28,6 +28,7 @@ from .handlers import Answer, problem, turned_away
 from .keys import KeyRing, is_key, keys_path
 from .loopback import is_local, is_loopback, is_own_name
 from .mailbox import Unavailable
+from .paths import PathTable
 from .rates import Buckets
 from .runner import Runner
 from .sockets import Message
@@ -146,9 +147,11 @@ RIGHTS: Final[dict[tuple[str, str], Right]] = {
     ("GET", "/v1/queues/{queue}/forecast"): Right(Least.READER, Players.ANYTHING),
     ("GET", "/v1/watch"): Right(Least.READER),
     ("GET", "/v1/queues/{queue}/history"): Right(Least.READER),
+    ("GET", "/v1/queues/{queue}/waiting"): Right(Least.READER),
     ("GET", "/v1/queues/{queue}/waves"): Right(Least.READER),
     ("GET", "/v1/queues/{queue}/waves/{wave}"): Right(Least.READER),
     ("GET", "/v1/tickets/{ticket}/story"): Right(Least.READER),
+    ("GET", "/v1/players/{player}/tickets"): Right(Least.READER, Players.AS_NAMED),
     ("POST", "/v1/backup"): Right(Least.OPERATOR),
     ("GET", "/v1/deadletters"): Right(Least.OPERATOR),
     ("POST", "/v1/deadletters/{letter}/retry"): Right(Least.OPERATOR),
@@ -162,34 +165,12 @@ _CLOSES: Final = {401: 4401, 403: 4403}
 _TRY_LATER: Final = 1013
 
 
-def _tree(rights: Iterable[tuple[str, str]]) -> dict[Any, Any]:
-    """The paths as nested dictionaries by part, None = any; at the end, by method."""
-    tree: dict[Any, Any] = {}
-    for method, pattern in rights:
-        node = tree
-        for part in pattern.rstrip("/").split("/")[1:]:
-            node = node.setdefault(None if part.startswith("{") else part, {})
-        node.setdefault("", {})[method] = RIGHTS[method, pattern]
-    return tree
-
-
-_TREE: Final = _tree(RIGHTS)
+_TABLE: Final = PathTable(RIGHTS)
 
 
 def right_of(method: str, path: str) -> tuple[Right, str] | None:
     """The right that a request needs, and the first part of its path that varies; None = it is not in the table."""
-    node = _TREE
-    named: str | None = None
-    for part in path.rstrip("/").split("/")[1:]:
-        inner = node.get(part) if part else None
-        if inner is None:
-            inner = node.get(None)
-            named = part if named is None else named
-        if inner is None:
-            return None
-        node = inner
-    right = node.get("", {}).get(method)
-    return None if right is None else (right, named or "")
+    return _TABLE.find(method, path)
 
 
 class Gate:
@@ -213,6 +194,10 @@ class Gate:
         self._erasures = 0
         self._theirs: dict[tuple[str, int, str], None] = {}
         """Tickets and matches that are known to be a player's."""
+
+    def beside(self, runner: Runner) -> "Gate":
+        """A gate over another runner, with the same keys, tokens and rates: who passes either is counted once."""
+        return Gate(runner, self.settings, keys=self.keys, tokens=self.tokens, buckets=self.buckets)
 
     @property
     def is_open(self) -> bool:

@@ -17,8 +17,8 @@ import msgspec
 import structlog
 
 from evenmatch.errors import JournalError
-from evenmatch.storage.backup import back_up
-from evenmatch.storage.sqlite import SqliteJournal
+from evenmatch.storage.backup import back_up, size_of
+from evenmatch.storage.places import MAIN, folder_of, in_database
 
 from .access import Caller
 from .group import Group
@@ -40,6 +40,8 @@ class BackupView(msgspec.Struct, frozen=True):
     """Its name, in the journal's folder."""
     sequence: int
     """Everything up to here is in it."""
+    lane: str
+    """The lane that it is of; others are not in it."""
     bytes: int
 
 
@@ -58,17 +60,17 @@ class Backups:
 
     async def make(self, caller: Caller | None) -> Answer:
         """POST /v1/backup"""
-        journal = self.runner.journal
-        if not isinstance(journal, SqliteJournal):
+        place = self.runner.journal.place
+        if place is None:
             return problem(WireReasons.NO_BACKUP.problem("the journal is in memory: there is no file to copy"))
         if self._under_way:
             return problem(WireReasons.BACKUP_UNDER_WAY.problem("one is being made: ask again when it is done"))
         self._under_way = True
         try:
-            made = await asyncio.to_thread(_copied, journal.path)
+            made = await asyncio.to_thread(_copied, place, self.runner.journal.lane_name)
         except (JournalError, OSError) as error:
             log.error("no backup", why=str(error))
-            return problem(WireReasons.NO_BACKUP.problem(_said(error, journal.path)))
+            return problem(WireReasons.NO_BACKUP.problem(_said(error, place)))
         finally:
             self._under_way = False
 
@@ -78,27 +80,27 @@ class Backups:
 
         refused = await carry_out(self.runner, entered)
         if isinstance(refused, Answer):
-            await asyncio.to_thread(journal.path.with_name(made.file).unlink, missing_ok=True)
+            await asyncio.to_thread((folder_of(place) / made.file).unlink, missing_ok=True)
             return refused
         log.info("backup", file=made.file, sequence=made.sequence, bytes=made.bytes)
         return Answer(200, msgspec.json.encode(BackupAnswer(made)))
 
 
-def _copied(path: Path) -> BackupView:
-    size = sum(part.stat().st_size for part in (path, path.with_name(path.name + "-wal")) if part.exists())
-    free = shutil.disk_usage(path.parent).free
+def _copied(place: str, lane: str) -> BackupView:
+    """A journal in a database goes into a file too, in the folder where the server was started."""
+    folder, stem, size = folder_of(place), "evenmatch" if in_database(place) else Path(place).stem, size_of(place)
+    stem += "" if lane == MAIN else f"-{lane}"
+    free = shutil.disk_usage(folder).free
     if free < _ROOM * size:
         raise JournalError(f"{free} bytes are free, and the journal has {size}: {_ROOM} times that is needed")
     moment = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
     target = next(
-        name
-        for number in range(1_000)
-        if not (name := path.with_name(f"{path.stem}-backup-{moment}-{number:03d}.db")).exists()
+        name for number in range(1_000) if not (name := folder / f"{stem}-backup-{moment}-{number:03d}.db").exists()
     )
-    sequence = back_up(path, target)
-    return BackupView(target.name, sequence, target.stat().st_size)
+    sequence = back_up(place, target, lane)
+    return BackupView(target.name, sequence, lane, target.stat().st_size)
 
 
-def _said(error: Exception, path: Path) -> str:
+def _said(error: Exception, place: str) -> str:
     """What went wrong, without the folders of this machine."""
-    return str(error).replace(f"{path.parent}/", "")
+    return str(error).replace(f"{folder_of(place)}/", "")

@@ -49,6 +49,8 @@ def facts_and_traits(player: Player) -> tuple[dict[str, float], dict[str, Any]]:
 def kept_of(player: Player, keeps: tuple[str, ...]) -> Player:
     """A player with what a queue keeps of it, as a look at its ticket shows it."""
     facts, traits = facts_and_traits(player)
+    if not facts and not traits:
+        return Player(player.id, player.rating, player.ping_ms)
     kept = {name: value for name, value in (facts | traits).items() if name in keeps}
     return player_of(player.id, {"rating": player.rating, "ping_ms": player.ping_ms, **kept})
 

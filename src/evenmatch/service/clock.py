@@ -6,8 +6,9 @@ import time
 class Clock:
     """Milliseconds since 1970 that never run backwards, whatever is done to the wall clock."""
 
-    def __init__(self) -> None:
-        self._ahead = time.time() - time.monotonic()
+    def __init__(self, ahead_s: float = 0.0) -> None:
+        """`ahead_s`: how far the clock that counts, a database's, is ahead of this machine's."""
+        self._ahead = time.time() + ahead_s - time.monotonic()
         self._last = 0
 
     def now_ms(self, floor: int = 0) -> int:

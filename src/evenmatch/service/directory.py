@@ -5,7 +5,7 @@ young one is full it becomes the old one, and the old one is dropped; whoever is
 one. So memory is bounded and a hot name costs one lookup.
 
 Used from the engine thread only. A number given to a new name counts once the commit that carries it is durable; after
-a failed commit the directory starts anew from the table.
+a failed commit the directory starts anew from the table. Where several owners give numbers out, the table does.
 """
 
 import re
@@ -30,8 +30,17 @@ class Directory:
 
     def numbers(self, names: list[str]) -> dict[str, int]:
         """The numbers of these players; whoever has none gets one."""
-        found = self.known(names)
-        for name in names:
+        found, missing = self._kept(names)
+        given = self._journal.number(missing, self._erased) if missing else {}
+        if given is None:
+            found |= self._written(missing)
+        else:
+            for name, number in given.items():
+                self._keep(number, name)
+                if name in self._erased:  # the table has the old number still: the commit brings the new one
+                    self._new[number] = name
+            return found | given
+        for name in missing:
             if name not in found:
                 found[name] = self._next
                 self._new[self._next] = name
@@ -41,6 +50,11 @@ class Directory:
 
     def known(self, names: list[str]) -> dict[str, int]:
         """The numbers of those players who have one."""
+        found, missing = self._kept(names)
+        return found | self._written(missing)
+
+    def _kept(self, names: list[str]) -> tuple[dict[str, int], list[str]]:
+        """The numbers of players whose names were in use lately, and the names that were not."""
         young, old = self._numbers
         found: dict[str, int] = {}
         missing: list[str] = []
@@ -53,11 +67,14 @@ class Directory:
                     continue
                 self._keep(number, name)
             found[name] = number
-        if missing:
-            for name, number in self._journal.numbers_of(missing).items():
-                if self._erased.get(name) != number:
-                    found[name] = number
-                    self._keep(number, name)
+        return found, missing
+
+    def _written(self, names: list[str]) -> dict[str, int]:
+        """The numbers that the table has for these names."""
+        found = self._journal.numbers_of(names) if names else {}
+        found = {name: number for name, number in found.items() if self._erased.get(name) != number}
+        for name, number in found.items():
+            self._keep(number, name)
         return found
 
     def shown(self, names: list[str]) -> dict[str, int]:
@@ -66,7 +83,8 @@ class Directory:
         for name in names:
             if name not in found and _ERASED.fullmatch(name):
                 number = int(name[1:])
-                if 0 < number < self._next and self.names([number])[number] == name:
+                last = self._journal.last_player() if self._journal.shared else self._next - 1
+                if 0 < number <= last and self.names([number])[number] == name:
                     found[name] = number
         return found
 

@@ -2,7 +2,7 @@
 
 Readers do not see game servers. Players do, of their own matches; but of each other they do not see how far others are
 from anywhere, nor where: `latencies`, `region` and `ping_ms` are shown of the player alone (`messages` takes
-them out of what is pushed). The game's backend sees all.
+them out of what is pushed). What a proposal costs they learn only once it is a match. The game's backend sees all.
 """
 
 from collections.abc import Callable
@@ -41,7 +41,10 @@ def seen_by(caller: Caller | None, view: Any) -> Any:
         return _match(view, player)
     if isinstance(view, TicketView):
         match = None if view.match is None else _match(view.match, player)
-        return msgspec.structs.replace(view, players=_players(view.players, player), match=match)
+        proposal = view.proposal
+        if proposal is not None:
+            proposal = msgspec.structs.replace(proposal, cost=msgspec.UNSET, terms=msgspec.UNSET)
+        return msgspec.structs.replace(view, players=_players(view.players, player), match=match, proposal=proposal)
     return view
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from litestar import Response
 from litestar.openapi import ResponseSpec
 from litestar.openapi.spec import Example
-from litestar.params import HeaderParameter, Parameter
+from litestar.params import HeaderParameter, Parameter, QueryParameter
 
 from evenmatch.domain.refusals import Reasons
 
@@ -33,6 +33,7 @@ ALWAYS = (
     WireReasons.BUSY,
     WireReasons.STOPPING,
     WireReasons.JOURNAL_UNAVAILABLE,
+    WireReasons.NO_OWNER,
     WireReasons.INTERNAL_ERROR,
 )
 """What any route may answer."""
@@ -74,6 +75,19 @@ Key = Annotated[
         required=False,
         description="Makes a repeat safe: the same key and body within a day is answered as the first time was.",
     ),
+]
+InLane = Annotated[
+    str | None,
+    QueryParameter(
+        name="lane",
+        required=False,
+        description="The lane, where the server has several: its number or its name",
+        examples=[Example(value="1")],
+    ),
+]
+Why = Annotated[
+    str | None,
+    QueryParameter(name="why", required=False, description="The reason, for the audit: 1,000 characters are kept"),
 ]
 QueueName = Annotated[str, Parameter(description="The queue's name", examples=[Example(value="duel")])]
 TicketId = Annotated[str, Parameter(description="The ticket's id", examples=[Example(value="t-000000000001")])]

@@ -89,6 +89,8 @@ def in_state(state: State, player: int) -> Traces:
     matches: list[int] = []
     for queue in state.by_index:
         t = queue.tickets
+        if not (queue.players.player[: queue.players.used] == player).any():
+            continue
         slots = np.flatnonzero(t.status != FREE)
         if not len(slots):
             continue
@@ -192,18 +194,22 @@ async def _audit(runner: Runner, subjects: set[str]) -> list[AuditEntry] | Answe
 # -- erase -------------------------------------------------------------------------------------------------------------
 
 
-async def erase_player(runner: Runner, name: str, caller: Caller | None) -> Answer:
-    """DELETE /v1/players/{id}"""
+async def erase_player(runner: Runner, name: str, kept: str | None, caller: Caller | None) -> Answer:
+    """DELETE /v1/players/{id}; `kept`: "keep" leaves the name."""
+    if kept not in (None, "keep"):
+        return problem(wire.WireReasons.MALFORMED.problem("name must be keep, or left out"))
     found = await _found(runner, name)
     if isinstance(found, Answer):
         return found
     number, traces = found
-    view = await carry_out(runner, lambda group: _erase(group, name, number, traces.tickets, caller))
+    view = await carry_out(runner, lambda group: _erase(group, name, number, traces.tickets, caller, kept is None))
     return view if isinstance(view, Answer) else Answer(200, msgspec.json.encode(ErasedAnswer(view)))
 
 
-def _erase(group: Group, name: str, number: int, tickets: list[int], caller: Caller | None) -> ErasedView | Refusal:
-    """Forget a player; in the engine thread, all in one commit."""
+def _erase(
+    group: Group, name: str, number: int, tickets: list[int], caller: Caller | None, by_name: bool
+) -> ErasedView | Refusal:
+    """Forget a player, also by name or not; in the engine thread, all in one commit."""
     engine, directory = group.runner.engine, group.runner.directory
     if directory.known([name]).get(name) != number:  # somebody else was faster
         return _unknown(name)
@@ -217,9 +223,12 @@ def _erase(group: Group, name: str, number: int, tickets: list[int], caller: Cal
         kept = () if who == number else tuple(other for other in blocked if other != number)
         group.take(engine.step(cmd.SetBlocks(who, kept), group.now_ms))
     group.take(engine.step(cmd.LiftCooldown(number), group.now_ms))
-    note(group, noted(caller, "erase_player", f"#{number}"))
+    note(group, noted(caller, "erase_player", f"#{number}", "" if by_name else "all but the name"))
     gone = sorted({*tickets, *in_state(state, number).tickets})
     group.attributes = [row for row in group.attributes if row[0] not in gone]
-    group.erasures.append(Erasure(number, gone))
-    directory.forget(name, number)
+    if by_name:
+        group.erasures.append(Erasure(number, gone))
+        directory.forget(name, number)
+    else:
+        group.attributes += [(ticket, {}) for ticket in gone]
     return ErasedView(f"#{number}", len(live), len(gone), len(naming))

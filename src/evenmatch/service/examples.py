@@ -67,6 +67,7 @@ _QUEUE: Final[dict[str, Any]] = {
         "match": {"runs_s": 0.0},
         "require_equal": [],
     },
+    "parameters": {},
 }
 
 

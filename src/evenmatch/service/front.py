@@ -24,7 +24,8 @@ _SAFE: Final[Headers] = (
     ),
 )
 _SAFE_API: Final[Headers] = (*_SAFE, (b"cache-control", b"no-store"))
-_OURS: Final = frozenset(name for name, _ in _SAFE_API) | {b"vary"}
+OURS: Final = frozenset(name for name, _ in _SAFE_API) | {b"vary"}
+"""The names of what answers wear, but for CORS."""
 _EXPOSED: Final = b"Location, Retry-After, WWW-Authenticate"
 _MAY_SEND: Final = b"Authorization, Content-Type, Idempotency-Key, If-Match"
 _METHODS: Final = b"GET, HEAD, POST, PUT, PATCH, DELETE"
@@ -75,7 +76,7 @@ def dressed(own: Iterable[tuple[bytes, bytes]], more: Headers) -> list[tuple[byt
     """An answer's own headers, and those it should wear as long as it does not bring them itself."""
     headers = list(own)
     for name, _ in headers:
-        if name in _OURS:
+        if name in OURS:
             return headers + [pair for pair in more if pair[0] not in dict(headers)]
     headers.extend(more)
     return headers

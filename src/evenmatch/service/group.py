@@ -1,7 +1,7 @@
 """The orders of one commit: carried out one after the other, answered together after it."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -13,7 +13,7 @@ from evenmatch.domain.effects import RunMatcher
 from evenmatch.domain.events import Event, TicketsJoined
 from evenmatch.domain.refusals import Refusal
 from evenmatch.domain.ticket import Member, TicketRequest
-from evenmatch.errors import JournalError
+from evenmatch.errors import JournalError, JournalUnsure
 from evenmatch.storage.erasing import Erasure
 from evenmatch.storage.outbox import Letter
 
@@ -25,6 +25,7 @@ from .mailbox import (
     JoinOrder,
     NamedOrder,
     Order,
+    OutcomeOrder,
     Question,
     TaskOrder,
     Unavailable,
@@ -33,7 +34,7 @@ from .mailbox import (
 from .rating_door import at_the_door
 
 if TYPE_CHECKING:
-    from .runner import Runner
+    from .owner import Owner
 
 log = structlog.get_logger("evenmatch.runner")
 
@@ -42,7 +43,12 @@ FAILED = Unavailable("internal_error", "the server made a mistake with this requ
 
 def unavailable(error: JournalError) -> Unavailable:
     """The answer to an order that the journal could not take."""
-    return Unavailable("journal_unavailable", f"nothing was changed: {error}")
+    said = str(error)
+    if "://" in said:  # where a database is, and under which user, is for the log only
+        said = "the journal's database cannot be used now"
+    if isinstance(error, JournalUnsure):
+        return Unavailable("journal_unavailable", f"it is not known if this was carried out, ask again: {said}")
+    return Unavailable("journal_unavailable", f"nothing was changed: {said}")
 
 
 def side_by_side(orders: list[Order]) -> Iterable[list[Any]]:
@@ -83,7 +89,7 @@ def _named(entry: JoinEntry) -> list[str]:
 class Group:
     """The orders of one commit, and what they led to."""
 
-    def __init__(self, runner: "Runner", now_ms: int) -> None:
+    def __init__(self, runner: "Owner", now_ms: int) -> None:
         self.runner = runner
         self.now_ms = now_ms
         self.events: list[Event] = []
@@ -130,9 +136,13 @@ class Group:
                 self._answers.append((order, order.work(self)))
             case WaveOrder():
                 if order.engine is self.runner.engine:
+                    if isinstance(order.command, cmd.FinishWave):
+                        self.runner.plan_words.note(order.command)
                     rest = self.take(self.runner.engine.step(order.command, self.now_ms)).rest
                     if rest is not None:
                         self.rest.append(WaveOrder(rest, order.engine))
+            case OutcomeOrder():
+                pass  # what it brings is taken by the commit itself
 
     def _command(self, order: CommandOrder, command: cmd.Command | Refusal) -> Refusal | None:
         if isinstance(command, Refusal):
@@ -185,14 +195,24 @@ class Group:
         return {number: told for number in numbers if (told := self.runner.views.players(number, self.now_ms))}
 
     def answers(self) -> list[tuple[Order, Any]]:
-        """All replies; to be called after the commit, for questions are answered here."""
-        for question in self._questions:
-            try:
-                answer = question.ask(self.runner.views, self.now_ms)
-            except JournalError as error:
-                answer = unavailable(error)
-            except Exception:
-                log.exception("a question failed")
-                answer = FAILED
-            self._answers.append((question, answer))
-        return self._answers
+        """All replies that were not given yet; to be called after the commit, for questions are answered here."""
+        return self._answers + [(question, self._answer(question)) for question in self._questions]
+
+    def answers_to(self, requests: Container[str]) -> list[tuple[Order, Any]]:
+        """The replies to the orders of these requests, ahead of the commit: see `inbox`."""
+        early = [pair for pair in self._answers if pair[0].request is not None and pair[0].request.id in requests]
+        self._answers = [
+            pair for pair in self._answers if pair[0].request is None or pair[0].request.id not in requests
+        ]
+        asked = [one for one in self._questions if one.request is not None and one.request.id in requests]
+        self._questions = [one for one in self._questions if one not in asked]
+        return early + [(question, self._answer(question)) for question in asked]
+
+    def _answer(self, question: Question) -> Any:
+        try:
+            return question.ask(self.runner.views, self.now_ms)
+        except JournalError as error:
+            return unavailable(error)
+        except Exception:
+            log.exception("a question failed")
+            return FAILED

@@ -30,6 +30,7 @@ import structlog
 
 from evenmatch.errors import ConfigError
 from evenmatch.settings import Settings
+from evenmatch.storage.places import folder_of
 
 log = structlog.get_logger("evenmatch.keys")
 
@@ -66,7 +67,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def keys_path(settings: Settings) -> Path:
     """Where the keys are: a relative path counts from the journal's folder."""
-    return settings.db.parent / settings.keys
+    return folder_of(settings.db) / settings.keys
 
 
 def load(path: Path) -> list[Key]:

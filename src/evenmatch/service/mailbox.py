@@ -7,6 +7,7 @@ durable (I7).
 
 import asyncio
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
@@ -19,7 +20,12 @@ from .bodies import Player, TicketBody
 from .views import Views
 
 if TYPE_CHECKING:
+    from .desk import Carried
     from .group import Group
+
+
+current: ContextVar["Carried | None"] = ContextVar("current", default=None)
+"""The request of another node that is being carried out here, if it is one: its orders are marked with it."""
 
 
 class Unavailable(msgspec.Struct, frozen=True):
@@ -51,10 +57,11 @@ class Joined(msgspec.Struct, frozen=True, gc=False):
 class JoinOrder:
     """Tickets for one queue."""
 
-    __slots__ = ("entries", "queue", "reply")
+    __slots__ = ("entries", "queue", "reply", "request")
 
     def __init__(self, queue: str, entries: list[JoinEntry], reply: "Reply | None") -> None:
         self.queue, self.entries, self.reply = queue, entries, reply
+        self.request = current.get()
 
 
 class CommandOrder:
@@ -63,7 +70,7 @@ class CommandOrder:
     If it is granted, `audit` is noted in the same commit, and a ticket's new `attributes` are kept.
     """
 
-    __slots__ = ("attributes", "audit", "make", "player", "reply")
+    __slots__ = ("attributes", "audit", "make", "player", "reply", "request")
 
     def __init__(
         self,
@@ -75,46 +82,61 @@ class CommandOrder:
     ) -> None:
         self.make, self.player, self.reply, self.audit = make, player, reply, audit
         self.attributes = attributes
+        self.request = current.get()
 
 
 class NamedOrder:
     """A command that names players who may never have been seen; `make` is given all their numbers."""
 
-    __slots__ = ("make", "names", "reply")
+    __slots__ = ("make", "names", "reply", "request")
 
     def __init__(
         self, make: Callable[[dict[str, int]], Command], names: tuple[str, ...], reply: "Reply | None"
     ) -> None:
         self.make, self.names, self.reply = make, names, reply
+        self.request = current.get()
 
 
 class TaskOrder:
     """Something that takes more than one command, such as a result: `work` does it, and its value is the reply."""
 
-    __slots__ = ("reply", "work")
+    __slots__ = ("reply", "request", "work")
 
     def __init__(self, work: "Callable[[Group], Any]", reply: "Reply | None") -> None:
         self.work, self.reply = work, reply
+        self.request = current.get()
 
 
 class WaveOrder:
     """A matcher's answer. It counts only for the engine that asked."""
 
-    __slots__ = ("command", "engine", "reply")
+    __slots__ = ("command", "engine", "reply", "request")
 
     def __init__(self, command: Command, engine: Engine) -> None:
         self.command, self.engine = command, engine
         self.reply = None
+        self.request = None
 
 
 class Question:
     """Something to look up in committed state."""
 
-    __slots__ = ("ask", "reply")
+    __slots__ = ("ask", "reply", "request")
 
     def __init__(self, ask: Callable[[Views, int], Any], reply: "Reply | None") -> None:
         self.ask, self.reply = ask, reply
+        self.request = current.get()
+
+
+class OutcomeOrder:
+    """The answer to a request that no group has taken with it: durable by itself."""
+
+    __slots__ = ("reply", "request")
+
+    def __init__(self, request: "Carried") -> None:
+        self.request: Carried | None = request
+        self.reply = None
 
 
 Reply: TypeAlias = "asyncio.Future[Any]"
-Order: TypeAlias = JoinOrder | CommandOrder | NamedOrder | TaskOrder | WaveOrder | Question
+Order: TypeAlias = JoinOrder | CommandOrder | NamedOrder | TaskOrder | WaveOrder | Question | OutcomeOrder

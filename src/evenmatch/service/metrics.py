@@ -137,6 +137,7 @@ class Metrics:
                     self.waves[event.queue] = self.waves.get(event.queue, 0) + 1
                 case ev.WaveAbandoned():
                     self.abandoned[event.queue] = self.abandoned.get(event.queue, 0) + 1
+                    self.play.histories.of(event.queue, state.now_ms).count(state.now_ms, "abandoned", 1)
                 case ev.ResultReported():
                     self.results[event.queue] = self.results.get(event.queue, 0) + 1
 
@@ -167,6 +168,11 @@ class Metrics:
 
     def render(self, queues: list[QueueView], depth: int, sockets: int, ready: bool) -> bytes:
         """All numbers as Prometheus reads them."""
+        self.refresh(queues, depth, sockets, ready)
+        return generate_latest(self.registry)
+
+    def refresh(self, queues: list[QueueView], depth: int, sockets: int, ready: bool) -> None:
+        """Bring the registry up to what was counted."""
         for name, value in (
             ("events", self.events),
             ("commit_failures", self.commit_failures),
@@ -208,7 +214,6 @@ class Metrics:
         self._gauges["mailbox_depth"].set(depth)
         self._gauges["sockets_open"].set(sockets)
         self._gauges["ready"].set(ready)
-        return generate_latest(self.registry)
 
 
 def _set(counter: Counter, value: float) -> None:

@@ -17,6 +17,7 @@ import structlog
 from evenmatch import config
 from evenmatch.core.engine import Engine, Step
 from evenmatch.domain import commands as cmd
+from evenmatch.domain.ids import first_number
 from evenmatch.domain.queue import DoorSpec, QueueSpec
 from evenmatch.storage.protocol import Journal
 
@@ -28,6 +29,8 @@ log = structlog.get_logger("evenmatch.rules")
 def open_queues(engine: Engine, journal: Journal, specs: tuple[QueueSpec, ...], now_ms: int) -> list[Step]:
     """Open the queues of the file, and leave alone what an operator changed since the file was last applied."""
     steps = []
+    if journal.lane > 1 and not engine.state.sequence:
+        steps.append(engine.step(cmd.BeginNumbers(*[first_number(journal.lane)] * 2), now_ms))
     for queue in tuple(engine.state.by_index):
         if not journal.openings(queue.spec.name):  # an older journal: what it has came from a file
             steps.append(engine.step(cmd.OpenQueue(queue.spec, anew=True), now_ms))

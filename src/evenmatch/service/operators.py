@@ -36,14 +36,16 @@ class AuditEntry(msgspec.Struct, frozen=True):
     action: str
     subject: str
     detail: str
+    lane: int | msgspec.UnsetType = msgspec.UNSET
+    """Whose sequence it is, where the server has several lanes."""
 
 
 class AuditAnswer(msgspec.Struct, frozen=True):
     """A stretch of the audit, oldest first."""
 
     entries: list[AuditEntry]
-    after: int
-    """Go on from here."""
+    after: int | str
+    """Go on from here; a text where the server has several lanes."""
 
 
 def noted(caller: Caller | None, action: str, subject: str, detail: str = "") -> cmd.NoteAction | None:
@@ -51,6 +53,11 @@ def noted(caller: Caller | None, action: str, subject: str, detail: str = "") ->
     if caller is None or caller.role != "operator":
         return None
     return cmd.NoteAction(caller.who, action, subject, detail)
+
+
+def because(why: str, what: str) -> str:
+    """What is noted of an action that says by itself what it does: first why, if that was said."""
+    return (f"{why[:WHY_MOST]}; {what}" if why and what else why or what)[:WHY_MOST]
 
 
 async def end_match(runner: Runner, match: str, caller: Caller | None) -> Answer:
@@ -85,7 +92,9 @@ async def set_mode(runner: Runner, queue: str, body: ModeBody | wire.Problem, ca
     return await command(runner, lambda _: cmd.SetMode(queue, body.mode), audit=entry) or Answer(204)
 
 
-async def lift_cooldown(runner: Runner, player: str, queue: str | None, caller: Caller | None) -> Answer:
+async def lift_cooldown(
+    runner: Runner, player: str, queue: str | None, why: str | None, caller: Caller | None
+) -> Answer:
     """DELETE /v1/players/{id}/cooldowns"""
 
     def lift(group: Group) -> Refusal | None:
@@ -94,7 +103,7 @@ async def lift_cooldown(runner: Runner, player: str, queue: str | None, caller: 
             return Refusal(Reasons.UNKNOWN_PLAYER, f"nobody called {player[:128]!r} was ever seen here")
         refusal = group.take(runner.engine.step(cmd.LiftCooldown(number, queue or ""), group.now_ms)).refusal
         if refusal is None:
-            note(group, noted(caller, "lift_cooldown", f"#{number}", queue or ""))
+            note(group, noted(caller, "lift_cooldown", f"#{number}", because(why or "", queue or "")))
         return refusal
 
     return await carry_out(runner, lift) or Answer(204)

@@ -9,14 +9,11 @@ way, and at its end, the state is kept as a checkpoint in memory; the next look 
 3. One thread at a time; the caller sees to that.
 """
 
-from collections.abc import Iterable
 from typing import Final
 
 from evenmatch.core.state import State
 from evenmatch.recovery import checkpoint_of, replay, restore
-from evenmatch.storage.memory import MemoryJournal
 from evenmatch.storage.protocol import Checkpoint, Journal
-from evenmatch.storage.sqlite import SqliteJournal
 
 REPLAY_MOST: Final = 100_000
 STONE_EVERY: Final = 500
@@ -60,7 +57,7 @@ class PastStates:
             self._stones[near] = base
             if sequence - near <= STONE_EVERY:
                 return base
-        for checkpoint in _checkpoints(journal):
+        for checkpoint in journal.checkpoints():
             if checkpoint.sequence <= sequence and (base is None or checkpoint.sequence > base.sequence):
                 base = checkpoint
         return base
@@ -71,12 +68,3 @@ class PastStates:
         self._stones[state.sequence] = checkpoint_of(state)
         while len(self._stones) > STONES or sum(len(each.body) for each in self._stones.values()) > BYTES_MOST:
             del self._stones[next(iter(self._stones))]
-
-
-def _checkpoints(journal: Journal) -> Iterable[Checkpoint]:
-    if isinstance(journal, SqliteJournal):
-        return journal.checkpoints()
-    if isinstance(journal, MemoryJournal):
-        return list(journal.store.checkpoints)
-    newest = journal.newest_checkpoint()
-    return [] if newest is None else [newest]

@@ -11,9 +11,9 @@
    plan (I8), so the trace is the one that the matcher would have written then.
 """
 
-import contextlib
+import math
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
@@ -21,6 +21,7 @@ import numpy as np
 
 from evenmatch.core.freeze import digest, freeze
 from evenmatch.core.meetings import forbidden
+from evenmatch.core.waves import Unrecorded
 from evenmatch.domain.events import Event, WaveFinished
 from evenmatch.domain.ids import proposal_id, ticket_id
 from evenmatch.domain.match import Plan, Reason, in_names
@@ -28,12 +29,12 @@ from evenmatch.domain.queue import QueueSpec
 from evenmatch.domain.snapshot import Snapshot
 from evenmatch.errors import EvenmatchError, MatcherError
 from evenmatch.matchers.contract import plan_wave
-from evenmatch.matchers.registry import build
+from evenmatch.matchers.registry import build, in_force
 from evenmatch.storage.protocol import Journal
-from evenmatch.storage.sqlite import SqliteJournal
 
 from .past_states import REPLAY_MOST, PastStates
-from .picture import Picture, picture_of, rating_of
+from .picture import Picture, picture_of
+from .picture_columns import rating_of
 
 KEPT: Final = 2_000
 """Waves a queue that are listed."""
@@ -51,7 +52,7 @@ class WaveRow(msgspec.Struct, frozen=True):
 
     number: int
     sequence: int
-    """Of its first event."""
+    """Of its first event; 0 = it is not recorded."""
     started_ms: int
     finished_ms: int
     waiting: int
@@ -101,6 +102,8 @@ class PastWave(msgspec.Struct, frozen=True):
     """63 bits, as text, for not every reader of JSON has whole numbers that large."""
     proposals: list[ProposalRow]
     """The first 200."""
+    recorded: bool = True
+    """False: it changed nothing, so the journal does not have it; the server kept what its matcher saw."""
     missing: str | None = None
     """Why there is no more than this."""
     proven: bool | None = None
@@ -109,9 +112,14 @@ class PastWave(msgspec.Struct, frozen=True):
     """Planned again, it gives the proposals that were recorded; null = not planned again, or some were dropped."""
     matcher: str | None = None
     parameters: dict[str, Any] = {}
+    """All that were in force."""
+    given: list[str] = []
+    """Those of them that the queue's rules name; the others are the matcher's defaults."""
     snapshot: Picture | None = None
+    cost: float | None = None
+    """The total of its proposals; null = it has none."""
     details: dict[str, Any] = {}
-    """What the matcher says of the plan as a whole, such as its total and bound."""
+    """What the matcher says of the plan as a whole, such as its bound."""
     trace: list[dict[str, Any]] = []
     """The matcher's own account of its steps; the first 200, long lists cut."""
     steps: int = 0
@@ -137,6 +145,14 @@ class PastWaves:
             if isinstance(event, WaveFinished):
                 _note(self._rows.setdefault(event.queue, deque(maxlen=KEPT)), row_of(sequence, event))
 
+    def next_after(self, queue: str, after: int, limit: int, journal: Journal) -> list[WaveRow]:
+        """The waves that follow one, newest first; reads the journal, so away from the engine."""
+        rows = list(self._rows.get(queue, ()))
+        if len(rows) < KEPT and (not rows or rows[0].number > after + 1):
+            earlier = self._read_back(journal).get(queue, [])
+            rows = [row for row in earlier if not rows or row.number < rows[0].number] + rows
+        return [row for row in rows if row.number > after][:limit][::-1]
+
     def listed(self, queue: str, before: int | None, limit: int, journal: Journal) -> list[WaveRow]:
         """The newest waves before one, newest first; reads the journal, so away from the engine."""
         rows = list(self._rows.get(queue, ()))
@@ -151,12 +167,15 @@ class PastWaves:
             ][: limit - len(found)]
         return found
 
-    def missed(self, queue: str, since: int, wave: int) -> int | None:
-        """The waves of a queue between a sequence and one of them; None = not all are known. In the engine thread."""
+    def missed(self, queue: str, since: int, until: int, wave: int | None = None) -> int | None:
+        """The waves of a queue between two sequences, and before one of them if it is named; None = not all are known.
+
+        In the engine thread.
+        """
         rows: deque[WaveRow] = self._rows.get(queue, deque())
         if since < self.first or (len(rows) == KEPT and rows[0].sequence > since):
             return None
-        return sum(row.sequence > since and row.number < wave for row in rows)
+        return sum(since < row.sequence < until and (wave is None or row.number < wave) for row in rows)
 
     def find(self, queue: str, number: int, journal: Journal) -> WaveRow | None:
         """One wave; None = it was not recorded, or too long ago."""
@@ -166,7 +185,7 @@ class PastWaves:
     def _read_back(self, journal: Journal) -> dict[str, list[WaveRow]]:
         if self._earlier is None:
             found: dict[str, deque[WaveRow]] = {}
-            with reader(journal) as reading:
+            with journal.reader() as reading:
                 last = self.first or reading.last + 1
                 for sequence, event in reading.read(max(0, last - READ_BACK - 1)):
                     if sequence >= last:
@@ -211,29 +230,16 @@ def row_of(sequence: int, event: WaveFinished) -> WaveRow:
     )
 
 
-@contextlib.contextmanager
-def reader(journal: Journal) -> Iterator[Journal]:
-    """The journal, for a thread that is not its owner."""
-    if not isinstance(journal, SqliteJournal):
-        yield journal
-        return
-    reading = SqliteJournal(journal.path, read_only=True)
-    try:
-        yield reading
-    finally:
-        reading.close()
-
-
 def rebuilt(journal: Journal, queue: str, row: WaveRow, states: PastStates) -> PastWave:
     """A wave again, as its matcher saw it; takes a while, so away from the engine."""
-    with reader(journal) as reading:
+    with journal.reader() as reading:
         parts = _parts(reading, queue, row)
         if not parts:
             why = (
                 f"the journal no longer keeps this wave: it begins at {reading.oldest}, and the wave is {row.sequence}"
             )
             return PastWave(row, queue, "", [], missing=why)
-        told = PastWave(row, queue, str(parts[0].seed), _proposals(parts))
+        told = PastWave(row, queue, str(parts[0].seed), _proposals(parts), cost=_total(parts))
         try:
             state = states.at(reading, parts[0].snapshot_sequence)
         except EvenmatchError as error:
@@ -244,7 +250,15 @@ def rebuilt(journal: Journal, queue: str, row: WaveRow, states: PastStates) -> P
     started_ms = parts[0].started_ms
     apart = forbidden(state, here, started_ms)
     snapshot = freeze(here, started_ms, state.next_proposal, here.waiting + 1, apart.slots, apart.met).snapshot
-    return _planned_again(told, here.spec, snapshot, parts)
+    told = msgspec.structs.replace(told, proven=digest(snapshot) == parts[0].digest)
+    return _planned_again(told, here.spec, snapshot, parts[0].seed, parts)
+
+
+def unrecorded(queue: str, kept: Unrecorded) -> PastWave:
+    """A wave that changed nothing, as its matcher saw it; takes a while, so away from the engine."""
+    row = WaveRow(kept.wave, 0, kept.started_ms, kept.finished_ms, len(kept.snapshot), 0, 0, kept.dropped, None)
+    told = PastWave(row, queue, str(kept.seed), [], recorded=False, proven=True)
+    return _planned_again(told, kept.spec, kept.snapshot, kept.seed, [])
 
 
 def _parts(journal: Journal, queue: str, row: WaveRow) -> list[WaveFinished]:
@@ -260,13 +274,15 @@ def _parts(journal: Journal, queue: str, row: WaveRow) -> list[WaveFinished]:
     return parts
 
 
-def _planned_again(told: PastWave, spec: QueueSpec, snapshot: Snapshot, parts: list[WaveFinished]) -> PastWave:
+def _planned_again(
+    told: PastWave, spec: QueueSpec, snapshot: Snapshot, seed: int, parts: list[WaveFinished]
+) -> PastWave:
     told = msgspec.structs.replace(
         told,
-        proven=digest(snapshot) == parts[0].digest,
         matcher=spec.matcher.name,
-        parameters=_short(spec.matcher.parameters),
-        snapshot=picture_of(spec, snapshot, snapshot.now_ms, [], 0),
+        parameters=_short(in_force(spec.matcher.name, spec.matcher.parameters)),
+        given=sorted(spec.matcher.parameters),
+        snapshot=picture_of(spec, snapshot, snapshot.now_ms, [], 0, seed),
     )
     if not told.proven:
         return msgspec.structs.replace(told, missing="the snapshot does not have the digest that was recorded")
@@ -276,7 +292,7 @@ def _planned_again(told: PastWave, spec: QueueSpec, snapshot: Snapshot, parts: l
     traced = len(snapshot) <= TRACED_MOST
     try:
         matcher = build(spec.matcher.name, spec.matcher.parameters)
-        plan = plan_wave(matcher, snapshot, seed=parts[0].seed, trace=traced)
+        plan = plan_wave(matcher, snapshot, seed=seed, trace=traced)
     except MatcherError as error:
         return msgspec.structs.replace(told, missing=f"the matcher cannot plan it again: {error}")
     why = f"traces are told of waves of up to {TRACED_MOST:,} tickets"
@@ -296,6 +312,10 @@ def _same(plan: Plan, snapshot: Snapshot, parts: list[WaveFinished]) -> bool:
     again = [sorted(snapshot.ticket[row[row >= 0]].tolist()) for row in plan.rosters]
     recorded = [sorted(row[row >= 0].tolist()) for part in parts for row in part.roster]
     return again == recorded
+
+
+def _total(parts: list[WaveFinished]) -> float | None:
+    return math.fsum(cost for part in parts for cost in part.cost.tolist()) if any(len(p.cost) for p in parts) else None
 
 
 def _proposals(parts: list[WaveFinished]) -> list[ProposalRow]:

@@ -47,6 +47,11 @@ class PlayMetrics:
             "evenmatch_match_quality", "Predicted evenness of the matches made", _QUALITIES, registry
         )
 
+    def begin(self, state: State, now_ms: int) -> None:
+        """The server serves from now on: the histories of its queues begin, with those who wait already."""
+        for name, queue in state.queues.items():
+            self.histories.of(name, now_ms).depth(now_ms, queue.waiting)
+
     def committed(self, events: list[ev.Event], state: State) -> None:
         """Note what a commit tells; the state is the one after it."""
         for event in events:

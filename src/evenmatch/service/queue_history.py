@@ -14,7 +14,7 @@ from .history import MINUTES_MOST, POINTS_MOST, STEP_MS, Rows, causes
 from .mailbox import Unavailable
 from .runner import Runner
 from .views import Views
-from .waits import Waits
+from .waits import RECENT_MS, Waits
 from .wire import WireReasons, problem_of
 
 DECILES: Final = 10
@@ -39,6 +39,8 @@ class PointView(msgspec.Struct, frozen=True):
     """The mean over matches: rating points between the strongest and the weakest team, or in a lobby, ticket."""
     ready_kept: float | None = None
     """The share of ready checks that led to a match; null = none ended."""
+    whole: bool = True
+    """False: the step is not over yet, and its counts will grow."""
 
 
 class WaitsView(msgspec.Struct, frozen=True):
@@ -64,6 +66,11 @@ class QueueHistoryView(msgspec.Struct, frozen=True):
     by_rating: list[WaitsView]
     """Tenths of the matched, from the lowest ratings up."""
     by_party: list[WaitsView]
+    waits_since_ms: int = 0
+    """`by_rating` and `by_party` are of those who were matched since then: a day ago, or later where the server has
+    forgotten some or, after a restart, did not read them all again."""
+    waits_whole: bool = True
+    """They are of the whole last day."""
 
 
 class QueueHistoryAnswer(msgspec.Struct, frozen=True):
@@ -80,36 +87,46 @@ async def history(runner: Runner, queue: str, minutes: int) -> Answer:
     if busy is not None:
         return busy
 
-    def look(views: Views, now_ms: int) -> tuple[int, Rows, Waits] | Refusal:
+    def look(views: Views, now_ms: int) -> tuple[int, Rows, tuple[Waits, float], int, int] | Refusal:
         found = views.queue(queue, now_ms)
         if isinstance(found, Refusal):
             return found
         kept = runner.metrics.play.histories.of(queue, now_ms)
-        return kept.since_ms, kept.copied(now_ms, minutes * 60_000 // STEP_MS), runner.forecasts.memory(queue).ended()
+        last = now_ms // STEP_MS
+        buckets = min(minutes * 60_000 // STEP_MS, last - kept.since_ms // STEP_MS + 1)
+        steps = -(-buckets // POINTS_MOST)
+        first = (last - buckets + 1) // steps * steps  # steps begin where they did a moment ago
+        rows = kept.copied(now_ms, last - first + 1)
+        return kept.since_ms, rows, runner.forecasts.memory(queue).lately(now_ms), steps, now_ms
 
-    found: tuple[int, Rows, Waits] | Refusal | Unavailable = await runner.ask(look)
+    found: tuple[int, Rows, tuple[Waits, float], int, int] | Refusal | Unavailable = await runner.ask(look)
     if isinstance(found, Refusal | Unavailable):
         return problem(problem_of(found))
     view = await asyncio.to_thread(view_of, queue, *found)
     return Answer(200, _encode(QueueHistoryAnswer(view)))
 
 
-def view_of(queue: str, since_ms: int, rows: Rows, waits: Waits) -> QueueHistoryView:
-    """The same for people."""
-    steps = -(-len(rows.depth) // POINTS_MOST)
+def view_of(
+    queue: str, since_ms: int, rows: Rows, known: tuple[Waits, float], steps: int, now_ms: int
+) -> QueueHistoryView:
+    """The same for people, in steps of so many buckets; `known`: waits, and since when they are all."""
+    waits, waits_since_ms = known
     matched = waits.take(waits.matched > 0)
     return QueueHistoryView(
         queue=queue,
         since_ms=since_ms,
         step_s=steps * STEP_MS // 1000,
-        points=[_point(part) for part in rows.merged(max(1, steps))],
+        points=[_point(part, steps, now_ms) for part in rows.merged(steps)],
         gone=causes(rows),
         by_rating=_deciles(matched),
         by_party=_parties(matched),
+        waits_since_ms=round(waits_since_ms),
+        waits_whole=waits_since_ms <= now_ms - RECENT_MS,
     )
 
 
-def _point(part: Rows) -> PointView:
+def _point(part: Rows, steps: int, now_ms: int) -> PointView:
+    ends_ms = (part.first // steps + 1) * steps * STEP_MS
     gap, checked = part.mean("gap"), part.total("checked")
     return PointView(
         at_ms=part.first * STEP_MS,
@@ -122,6 +139,7 @@ def _point(part: Rows) -> PointView:
         quality=part.mean("quality"),
         gap=None if gap is None else round(gap, 1),
         ready_kept=part.total("made") / checked if checked else None,
+        whole=ends_ms <= now_ms,
     )
 
 

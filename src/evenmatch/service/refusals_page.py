@@ -12,8 +12,8 @@ from evenmatch.storage.memory import MemoryJournal
 
 from .documented import ALWAYS
 from .openapi import document
+from .owner import Owner
 from .routes import litestar_app
-from .runner import Runner
 from .sockets import Hub
 from .wire import WireReasons
 
@@ -45,7 +45,7 @@ def refusals_page() -> str:
 
 def _paths() -> dict[str, list[str]]:
     """Reason -> method and path of every route that documents it."""
-    runner = Runner(MemoryJournal(), config.builtin(), Settings(), lambda *_: None)
+    runner = Owner(MemoryJournal(), config.builtin(), Settings(), lambda *_: None)
     described = document(litestar_app(runner, Hub(runner), Settings(), "0"))
     found: dict[str, list[str]] = {}
     for path, item in sorted(described["paths"].items()):

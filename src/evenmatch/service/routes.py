@@ -11,7 +11,7 @@ from litestar import Litestar, Request, Response, delete, get, post
 from litestar.datastructures import ResponseHeader
 from litestar.enums import MediaType
 from litestar.exceptions import HTTPException
-from litestar.openapi import OpenAPIConfig, ResponseSpec
+from litestar.openapi import OpenAPIConfig
 from litestar.openapi.spec import Components, Example, License, SecurityScheme, Tag
 from litestar.params import Body, QueryParameter
 
@@ -34,6 +34,7 @@ from .routes_backfill import backfill_routes
 from .routes_backup import backup_routes
 from .routes_dashboard import dashboard_routes
 from .routes_deadletters import deadletter_routes
+from .routes_operations import operations_routes
 from .routes_operators import operator_routes
 from .routes_play import play_routes
 from .routes_results import result_routes
@@ -42,6 +43,7 @@ from .routes_streams import stream_routes
 from .routes_watch import watch_routes
 from .routes_why import why_routes
 from .runner import Runner
+from .served import Served, ServedLanes
 from .sockets import Hub
 from .unread import Unread, empty_body
 from .veil import shown_to
@@ -90,8 +92,11 @@ _BEARER = SecurityScheme(
 )
 
 
-def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> Litestar:
-    """The Litestar application over a runner."""
+def litestar_app(
+    runner: Runner, hub: Hub, settings: Settings, version: str, served: ServedLanes | None = None
+) -> Litestar:
+    """The Litestar application over a runner; what tells of the whole server tells of all that is `served`."""
+    served = ServedLanes({1: Served(runner, hub)}) if served is None else served
 
     @post(
         "/v1/queues/{queue:str}/tickets",
@@ -103,6 +108,8 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
             WireReasons.BAD_KEY,
             WireReasons.RATING_NOT_YOURS,
             Reasons.UNKNOWN_QUEUE,
+            Reasons.NO_SHARD,
+            WireReasons.SHARD_NOT_OPEN,
             Reasons.COOLING_DOWN,
             Reasons.QUEUE_DRAINING,
             Reasons.ALREADY_WAITING,
@@ -140,7 +147,13 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
         summary="Join a queue, many tickets at once",
         status_code=200,
         responses=_granted(200, BatchAnswer, "An outcome a ticket, in order", EXAMPLES["batch_answer"])
-        | _problems(WireReasons.MALFORMED, WireReasons.BAD_KEY, Reasons.UNKNOWN_QUEUE, WireReasons.TOO_LARGE),
+        | _problems(
+            WireReasons.MALFORMED,
+            WireReasons.BAD_KEY,
+            Reasons.UNKNOWN_QUEUE,
+            WireReasons.SHARD_NOT_OPEN,
+            WireReasons.TOO_LARGE,
+        ),
         request_max_body_size=settings.batch_body_max_bytes,
     )
     async def join_batch(
@@ -254,42 +267,13 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
         "/v1/queues/{queue:str}",
         tags=["queues"],
         summary="Look at a queue",
-        responses=_granted(200, QueueAnswer, "The queue", EXAMPLES["queue"]) | _problems(Reasons.UNKNOWN_QUEUE),
+        responses=_granted(200, QueueAnswer, "The queue", EXAMPLES["queue"])
+        | _problems(Reasons.UNKNOWN_QUEUE, WireReasons.SHARD_NOT_OPEN),
     )
     async def get_queue(queue: QueueName, request: Request[Any, Any, Any]) -> Response[Any]:
         """Waiting tickets, the oldest wait, the wave number, the last wave, and the rules; `allocate.url` and
         `allocate.secret` are shown to operators only."""
         return _response(await handlers.get_queue(runner, queue, shown_to(request.scope)))
-
-    @get("/healthz", tags=["operations"], summary="Is the process alive?", media_type=MediaType.JSON)
-    async def healthz() -> dict[str, str]:
-        """Always yes, as long as anything answers."""
-        return {"status": "ok"}
-
-    @get(
-        "/readyz",
-        tags=["operations"],
-        summary="Can orders be carried out?",
-        media_type=MediaType.JSON,
-        responses={503: ResponseSpec(dict[str, str], description="Not now", generate_examples=False)},
-    )
-    async def readyz() -> Response[dict[str, str]]:
-        """No while the journal cannot be used, or the server is starting or stopping."""
-        ready = runner.ready and not runner.full()
-        return Response({"status": "ready" if ready else "not ready"}, status_code=200 if ready else 503)
-
-    @get(
-        "/metrics",
-        tags=["operations"],
-        summary="Numbers for Prometheus",
-        media_type="text/plain; version=0.0.4",
-        responses=_problems(),
-    )
-    async def metrics() -> bytes:
-        """Counters, gauges and histograms in Prometheus' text format."""
-        found = None if runner.full() else await runner.ask(lambda views, now_ms: views.queues(now_ms))
-        queues = found if isinstance(found, list) else []
-        return runner.metrics.render(queues, runner.depth, hub.open, runner.ready)
 
     made: dict[str, Any] = {}
 
@@ -321,9 +305,7 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
             get_match,
             get_queues,
             get_queue,
-            healthz,
-            readyz,
-            metrics,
+            *operations_routes(served),
             openapi,
             docs,
             *backfill_routes(runner),
@@ -335,7 +317,7 @@ def litestar_app(runner: Runner, hub: Hub, settings: Settings, version: str) -> 
             *rules_routes(runner),
             *stream_routes(hub),
             *dashboard_routes(),
-            *watch_routes(runner, hub, version),
+            *watch_routes(runner, served, version),
             *why_routes(runner),
         ],
         before_request=_granted_only,

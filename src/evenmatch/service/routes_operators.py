@@ -12,7 +12,7 @@ from evenmatch.domain.refusals import Reasons
 from . import operators, wire
 from .access import caller_of
 from .bodies import ModeBody, WhyBody
-from .documented import MatchId, PlayerId, QueueName, TicketId, granted, problems, response
+from .documented import InLane, MatchId, PlayerId, QueueName, TicketId, Why, granted, problems, response
 from .examples import EXAMPLES
 from .operators import AuditAnswer
 from .runner import Runner
@@ -21,7 +21,10 @@ from .wire import WireReasons
 After = Annotated[
     str | None,
     QueryParameter(
-        name="after", required=False, description="Only what came after this sequence", examples=[Example(value="0")]
+        name="after",
+        required=False,
+        description="Only what came after this sequence, or after what the answer before said",
+        examples=[Example(value="0")],
     ),
 ]
 InQueue = Annotated[
@@ -60,8 +63,14 @@ def operator_routes(runner: Runner) -> list[HTTPRouteHandler]:
         responses=granted(200, AuditAnswer, "Entries, oldest first", EXAMPLES["audit"])
         | problems(WireReasons.MALFORMED),
     )
-    async def audit(after: After = None, limit: Limit = None) -> Response[Any]:
-        """Who did what to whom, and when. Entries are as durable as what they tell of."""
+    async def audit(
+        after: After = None,
+        limit: Limit = None,
+        lane: InLane = None,  # noqa: ARG001
+    ) -> Response[Any]:
+        """Who did what to whom, and when. Entries are as durable as what they tell of. Where the server has several
+        lanes, those of all are told by time, each with its `lane`, and `after` says how far each was read
+        (`1:184,2:7`); with `lane`, that one's alone."""
         return response(await operators.audit(runner, after, limit))
 
     why_body = Body(examples=[Example(summary="a reason", value=EXAMPLES["why"])])
@@ -109,7 +118,7 @@ def operator_routes(runner: Runner) -> list[HTTPRouteHandler]:
         tags=["operators"],
         summary="Pause a queue, let it run empty, or open it again",
         status_code=204,
-        responses=problems(WireReasons.MALFORMED, WireReasons.TOO_LARGE, Reasons.UNKNOWN_QUEUE),
+        responses=problems(WireReasons.MALFORMED, WireReasons.TOO_LARGE, Reasons.UNKNOWN_QUEUE, WireReasons.SPLIT),
     )
     async def set_mode(
         queue: QueueName,
@@ -125,12 +134,12 @@ def operator_routes(runner: Runner) -> list[HTTPRouteHandler]:
         tags=["operators"],
         summary="Lift a player's cool-downs",
         status_code=204,
-        responses=problems(Reasons.UNKNOWN_PLAYER, Reasons.UNKNOWN_QUEUE),
+        responses=problems(Reasons.UNKNOWN_PLAYER, Reasons.UNKNOWN_QUEUE, WireReasons.PARTLY_DONE),
     )
     async def lift_cooldowns(
-        player: PlayerId, request: Request[Any, Any, Any], queue: InQueue = None
+        player: PlayerId, request: Request[Any, Any, Any], queue: InQueue = None, why: Why = None
     ) -> Response[None]:
         """The player may join again at once, and the next offence counts as the first."""
-        return response(await operators.lift_cooldown(runner, player, queue, caller_of(request.scope)))
+        return response(await operators.lift_cooldown(runner, player, queue, why, caller_of(request.scope)))
 
     return [end_match, cancel_ticket, cancel_match, set_mode, lift_cooldowns, audit]

@@ -97,7 +97,13 @@ def play_routes(runner: Runner) -> list[HTTPRouteHandler]:
         tags=["players"],
         summary="Say whom a player never wants to meet",
         responses=granted(200, PlayerAnswer, "The player", EXAMPLES["a_player"])
-        | problems(WireReasons.MALFORMED, WireReasons.TOO_LARGE, WireReasons.BAD_PLAYER_ID, Reasons.UNKNOWN_PLAYER),
+        | problems(
+            WireReasons.MALFORMED,
+            WireReasons.TOO_LARGE,
+            WireReasons.BAD_PLAYER_ID,
+            Reasons.UNKNOWN_PLAYER,
+            WireReasons.PARTLY_DONE,
+        ),
     )
     async def set_blocks(
         player: PlayerId,

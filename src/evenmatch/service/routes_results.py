@@ -141,7 +141,9 @@ def result_routes(runner: Runner) -> list[HTTPRouteHandler]:
         tags=["results"],
         summary="The best players of a queue",
         responses=granted(200, LeaderboardView, "The best first", EXAMPLES["leaderboard"])
-        | problems(WireReasons.MALFORMED, Reasons.UNKNOWN_QUEUE, Reasons.UNKNOWN_SIDE, Reasons.NOT_RATED),
+        | problems(
+            WireReasons.MALFORMED, Reasons.UNKNOWN_QUEUE, WireReasons.SPLIT, Reasons.UNKNOWN_SIDE, Reasons.NOT_RATED
+        ),
     )
     async def get_leaderboard(
         queue: QueueName, limit: Limit = 100, offset: Offset = 0, side: Side = None
@@ -154,7 +156,7 @@ def result_routes(runner: Runner) -> list[HTTPRouteHandler]:
         tags=["results"],
         summary="How good a queue's predictions are",
         responses=granted(200, CalibrationAnswer, "Scores and reliability", EXAMPLES["calibration"])
-        | problems(Reasons.UNKNOWN_QUEUE, Reasons.NOT_RATED),
+        | problems(Reasons.UNKNOWN_QUEUE, WireReasons.SPLIT, Reasons.NOT_RATED),
     )
     async def get_calibration(queue: QueueName) -> Response[Any]:
         """Log-loss, accuracy and reliability of the odds that were told before each result, beside a coin's."""
@@ -170,6 +172,7 @@ def result_routes(runner: Runner) -> list[HTTPRouteHandler]:
             WireReasons.MALFORMED,
             WireReasons.FORBIDDEN,
             Reasons.UNKNOWN_QUEUE,
+            WireReasons.SPLIT,
             Reasons.NOT_RATED,
             Reasons.SEASON_OVER,
             WireReasons.TOO_LARGE,

@@ -13,7 +13,7 @@ from evenmatch.domain.refusals import Reasons
 
 from . import erasing, rules_handlers
 from .access import caller_of
-from .documented import PlayerId, QueueName, granted, problems, response
+from .documented import PlayerId, QueueName, Why, granted, problems, response
 from .erasing import ErasedAnswer, ExportAnswer
 from .rules import ChangeView, VersionsView
 from .rules_examples import RULES_EXAMPLES
@@ -39,6 +39,15 @@ DryRun = Annotated[
         examples=[Example(value="true")],
     ),
 ]
+Name = Annotated[
+    str | None,
+    QueryParameter(
+        name="name",
+        required=False,
+        description="keep: all goes but the name; so each lane of a server does it before the name goes",
+        examples=[Example(value="keep")],
+    ),
+]
 _ETAG = [ResponseHeader("ETag", description="The version in force", documentation_only=True)]
 
 
@@ -61,6 +70,7 @@ def rules_routes(runner: Runner) -> list[HTTPRouteHandler]:
             WireReasons.MALFORMED,
             WireReasons.TOO_LARGE,
             Reasons.UNKNOWN_QUEUE,
+            WireReasons.SPLIT,
             Reasons.WRONG_VERSION,
             Reasons.BAD_SPEC,
         ),
@@ -72,20 +82,21 @@ def rules_routes(runner: Runner) -> list[HTTPRouteHandler]:
         request: Request[Any, Any, Any],
         if_match: IfMatch = None,
         dry_run: DryRun = None,
+        why: Why = None,
     ) -> Response[Any]:
         """All rules of the queue, as its table in queues.toml has them; what is left out gets its default.
 
         Waiting tickets that could not have joined under them are cancelled (`rules_changed`).
         """
         body, caller = await request.body(), caller_of(request.scope)
-        return response(await rules_handlers.put_spec(runner, queue, body, if_match, dry_run, caller))
+        return response(await rules_handlers.put_spec(runner, queue, body, if_match, dry_run, caller, why))
 
     @get(
         "/v1/queues/{queue:str}/versions",
         tags=["queues"],
         summary="The rules that a queue has had",
         responses=granted(200, VersionsView, "Versions, oldest first", RULES_EXAMPLES["versions"])
-        | problems(Reasons.UNKNOWN_QUEUE),
+        | problems(Reasons.UNKNOWN_QUEUE, WireReasons.SPLIT),
         response_headers=_ETAG,
     )
     async def get_versions(queue: QueueName, request: Request[Any, Any, Any]) -> Response[Any]:
@@ -102,6 +113,7 @@ def rules_routes(runner: Runner) -> list[HTTPRouteHandler]:
             WireReasons.MALFORMED,
             WireReasons.TOO_LARGE,
             Reasons.UNKNOWN_QUEUE,
+            WireReasons.SPLIT,
             Reasons.UNKNOWN_VERSION,
             Reasons.WRONG_VERSION,
             Reasons.BAD_SPEC,
@@ -133,10 +145,11 @@ def rules_routes(runner: Runner) -> list[HTTPRouteHandler]:
         tags=["operators"],
         summary="Erase a player",
         status_code=200,
-        responses=granted(200, ErasedAnswer, "What went", RULES_EXAMPLES["erased"]) | problems(Reasons.UNKNOWN_PLAYER),
+        responses=granted(200, ErasedAnswer, "What went", RULES_EXAMPLES["erased"])
+        | problems(WireReasons.MALFORMED, Reasons.UNKNOWN_PLAYER, WireReasons.PARTLY_DONE),
     )
-    async def erase_player(player: PlayerId, request: Request[Any, Any, Any]) -> Response[Any]:
+    async def erase_player(player: PlayerId, request: Request[Any, Any, Any], name: Name = None) -> Response[Any]:
         """The name goes, live tickets are cancelled, blocks and cool-downs lifted; matches and ratings stay as #n."""
-        return response(await erasing.erase_player(runner, player, caller_of(request.scope)))
+        return response(await erasing.erase_player(runner, player, name, caller_of(request.scope)))
 
     return [put_spec, get_versions, rollback, export_player, erase_player]

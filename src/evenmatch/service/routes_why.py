@@ -112,6 +112,7 @@ def why_routes(runner: Runner) -> list[HTTPRouteHandler]:
         | problems(
             WireReasons.MALFORMED,
             Reasons.UNKNOWN_QUEUE,
+            WireReasons.SPLIT,
             Reasons.BAD_RATING,
             Reasons.PARTY_TOO_LARGE,
             Reasons.EMPTY_PARTY,

@@ -23,7 +23,7 @@ from evenmatch.storage.protocol import Journal
 
 from .access import Caller
 from .group import Group
-from .operators import WHY_MOST, noted
+from .operators import because, noted
 from .signing import lacking
 from .views import Views
 
@@ -89,9 +89,16 @@ def read_rules(queue: str, table: dict[str, Any]) -> QueueSpec | Refusal:
 
 
 def change(
-    group: Group, name: str, wanted: QueueSpec | int, expected: int | None, caller: Caller | None, *, dry_run: bool
+    group: Group,
+    name: str,
+    wanted: QueueSpec | int,
+    expected: int | None,
+    caller: Caller | None,
+    *,
+    dry_run: bool,
+    why: str = "",
 ) -> ChangeView | Refusal:
-    """Give a queue these rules, or those of a version it had; in the engine thread."""
+    """Give a queue these rules, or those of a version it had; in the engine thread. `why` goes into the audit."""
     engine = group.runner.engine
     queue = engine.state.queues.get(name)
     if queue is None:
@@ -122,7 +129,7 @@ def change(
         group.take(engine.step(command, group.now_ms))
         action = "change_rules" if isinstance(wanted, QueueSpec) else f"rollback to {wanted}"
         said = f"version {version}: " + "; ".join(f"{c.key} {_shown(c.before)} -> {_shown(c.after)}" for c in changes)
-        note = noted(caller, action, name, said[:WHY_MOST])
+        note = noted(caller, action, name, because(why, said))
         if note is not None:
             group.take(engine.step(note, group.now_ms))
         log.info("rules changed", queue=name, version=version, changes=len(changes), cancelled=gone)

@@ -19,10 +19,18 @@ class RollbackBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     version: int
     dry_run: bool = False
+    why: str = ""
+    """The reason, for the audit."""
 
 
 async def put_spec(
-    runner: Runner, queue: str, body: bytes, if_match: str | None, dry_run: str | None, caller: Caller | None
+    runner: Runner,
+    queue: str,
+    body: bytes,
+    if_match: str | None,
+    dry_run: str | None,
+    caller: Caller | None,
+    why: str | None = None,
 ) -> Answer:
     """PUT /v1/queues/{queue}/spec"""
     expected, dry = _version(if_match), _flag("dry_run", dry_run)
@@ -37,7 +45,7 @@ async def put_spec(
         known = await look_up(runner, lambda views, now_ms: views.queue(queue, now_ms))
         refused: Answer = known if isinstance(known, Answer) else refused_or(spec)
         return refused
-    return await _change(runner, queue, spec, expected, caller, dry_run=bool(dry))  # type: ignore[arg-type]
+    return await _change(runner, queue, spec, expected, caller, why or "", dry_run=bool(dry))  # type: ignore[arg-type]
 
 
 async def rollback(runner: Runner, queue: str, body: bytes, if_match: str | None, caller: Caller | None) -> Answer:
@@ -48,13 +56,15 @@ async def rollback(runner: Runner, queue: str, body: bytes, if_match: str | None
     read = wire.read(RollbackBody, body)
     if isinstance(read, wire.Problem):
         return problem(read)
-    return await _change(runner, queue, read.version, expected, caller, dry_run=read.dry_run)
+    return await _change(runner, queue, read.version, expected, caller, read.why, dry_run=read.dry_run)
 
 
 async def _change(
-    runner: Runner, queue: str, wanted: Any, expected: int | None, caller: Caller | None, *, dry_run: bool
+    runner: Runner, queue: str, wanted: Any, expected: int | None, caller: Caller | None, why: str, *, dry_run: bool
 ) -> Answer:
-    view = await carry_out(runner, lambda group: rules.change(group, queue, wanted, expected, caller, dry_run=dry_run))
+    view = await carry_out(
+        runner, lambda group: rules.change(group, queue, wanted, expected, caller, dry_run=dry_run, why=why)
+    )
     if isinstance(view, Answer):
         return view
     etag = (b"etag", f'"{view.previous if dry_run else view.version}"'.encode())

@@ -20,13 +20,12 @@ from urllib.parse import parse_qs
 
 import structlog
 
-from evenmatch.domain import commands as cmd
 from evenmatch.domain.arrays import numbers
 from evenmatch.domain.ids import TICKET_PREFIX, number_of
 from evenmatch.domain.refusals import Refusal
 
 from . import messages
-from .mailbox import CommandOrder, Unavailable
+from .mailbox import Unavailable
 from .runner import Runner
 
 log = structlog.get_logger("evenmatch.sockets")
@@ -132,7 +131,7 @@ class Hub:
             last_s = loop.time()
             tickets = numbers(list(self.by_ticket))
             if len(tickets) and not self.runner.full():
-                self.runner.put(CommandOrder(lambda _, tickets=tickets: cmd.Heartbeat(tickets), None, None))  # type: ignore[misc]
+                self.runner.seen(tickets)
 
     def _greet(self, ticket: int) -> None:
         """The first heartbeat of a line: one command, and so one event, for all that come at about the same time."""
@@ -143,7 +142,7 @@ class Hub:
     def _beat_for_arrived(self) -> None:
         still_here = [ticket for ticket in self._arrived if ticket in self.by_ticket]
         tickets, self._arrived = numbers(still_here), []
-        self.runner.put(CommandOrder(lambda _: cmd.Heartbeat(tickets), None, None))
+        self.runner.seen(tickets)
 
     def _shortest_s(self) -> float:
         queues = list(self.runner.engine.state.queues.values())
@@ -191,7 +190,7 @@ class Hub:
             if not self.by_ticket[number]:
                 del self.by_ticket[number]
                 if left and not self.runner.full():
-                    self.runner.put(CommandOrder(lambda _: cmd.LoseContact(numbers([number])), None, None))
+                    self.runner.lost(numbers([number]))
 
     async def _talk(
         self, ticket: int, after: int | None, subscriber: Subscriber, line: Line, player: str | None

@@ -17,6 +17,7 @@ from evenmatch.domain.match import in_names
 from evenmatch.domain.queue import QueueSpec
 from evenmatch.domain.refusals import Reasons, Refusal
 from evenmatch.domain.ticket import Status
+from evenmatch.matchers.registry import in_force
 from evenmatch.storage.outbox import Letter
 from evenmatch.storage.protocol import Journal
 
@@ -36,6 +37,10 @@ class ProposalView(msgspec.Struct, frozen=True):
     """Players who have not accepted yet."""
     venue: dict[str, Any] | msgspec.UnsetType = msgspec.UNSET
     """Where it will be played, where that is said: map, region, channel."""
+    cost: float | msgspec.UnsetType = msgspec.UNSET
+    """What the matcher minimised; for players neither this nor its terms, lest they choose among matches."""
+    terms: dict[str, float] | msgspec.UnsetType = msgspec.UNSET
+    """What the cost is made of, where the matcher says so."""
 
 
 class TeamTicketView(msgspec.Struct, frozen=True):
@@ -136,6 +141,16 @@ class WaveView(msgspec.Struct, frozen=True):
     """Proposals that no longer held when the plan came back."""
 
 
+class ShardView(msgspec.Struct, frozen=True):
+    """A shard of a queue that is split, in short: it is a queue itself."""
+
+    name: str
+    waiting: int
+    players_waiting: int
+    oldest_wait_ms: int
+    mode: str
+
+
 class QueueView(msgspec.Struct, frozen=True):
     """A queue."""
 
@@ -154,6 +169,11 @@ class QueueView(msgspec.Struct, frozen=True):
     spec: QueueSpec
     places_open: int = 0
     """Places of running matches that nobody is invited to."""
+    shards: list[ShardView] | msgspec.UnsetType = msgspec.UNSET
+    """Of a queue that is split: what it is made of. Its numbers are theirs together; there is no last wave of all, and
+    where their modes differ it is `mixed`."""
+    parameters: dict[str, Any] = {}
+    """All of its matcher's that are in force: those that `spec` names, and the defaults of the others."""
 
 
 def venue_of(details: dict[str, Any]) -> dict[str, Any]:
@@ -215,7 +235,12 @@ class Views:
         pending = record["pending"] if record["standing"] == "open" else 0  # without a ready check nobody was asked
         joins = self.engine.state.queues[record["queue"]].fillings.invited.get(number)
         venue = venue_of(record.get("details", {})) if joins is None else self.venue(joins)
-        return ProposalView(proposal_id(number), record["deadline_ms"], pending, venue or msgspec.UNSET)
+        if joins is not None:
+            return ProposalView(proposal_id(number), record["deadline_ms"], pending, venue or msgspec.UNSET)
+        terms = record.get("details", {}).get("terms", msgspec.UNSET)
+        return ProposalView(
+            proposal_id(number), record["deadline_ms"], pending, venue or msgspec.UNSET, record["cost"], terms
+        )
 
     def venue(self, match: int) -> dict[str, Any]:
         """Where a match is played; empty = nobody says."""
@@ -347,6 +372,7 @@ class Views:
             mode=queue.mode.value,
             spec=queue.spec,
             places_open=queue.fillings.open,
+            parameters=in_force(queue.spec.matcher.name, queue.spec.matcher.parameters),
         )
 
     def queues(self, now_ms: int) -> list[QueueView]:

@@ -4,10 +4,13 @@
    part, each standing for several. The oldest make room for new ones.
 2. `since_ms` is the moment from which on the memory is whole: tickets that joined before it count only from then on
    (`numerics/wait_curve` says how), so that forgetting bends nothing.
-3. It is no part of the state: after a restart it is made again from the state and the read tables. The end of a wait is
-   reckoned as joined + waited there and here.
+3. It is no part of the state: after a restart it is made again from the state and the read tables, page by page as far
+   back as a day, within a bound over all queues. The end of a wait is reckoned as joined + waited there and here.
 """
 
+import math
+from collections import Counter
+from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
@@ -20,8 +23,10 @@ from evenmatch.storage.protocol import Journal
 
 KEPT: Final = 8_192
 """Ended waits that are remembered a queue."""
-READ: Final = 4_096
-"""Tickets that are read back at a start."""
+READ: Final = 16_384
+"""Tickets of all queues together that are read back at a start, at most."""
+PAGE: Final = 2_048
+"""Tickets that are read back at once."""
 AT_ONCE: Final = 1_024
 """Of more that end at once a part is noted."""
 WAITING_MOST: Final = 4_096
@@ -65,7 +70,7 @@ class Memory:
         self.since_ms = 0.0
         """Every wait that ended after this moment is remembered."""
         self.joined_least_ms = 0.0
-        """Tickets that joined before are not counted: others like them are not known."""
+        """Tickets that joined before are not counted: others like them are not known. 0 = all are known."""
         self.regions: dict[str, int] = {}
 
     def note(self, waits: Waits) -> None:
@@ -85,6 +90,13 @@ class Memory:
     def ended(self) -> Waits:
         """All that are remembered, in no order."""
         return Waits(*self._kept[:, : min(self._count, KEPT)].copy())
+
+    def lately(self, now_ms: int) -> tuple["Waits", float]:
+        """Those of the last day, and the moment from which on they are all; later than a day ago if some are gone."""
+        since_ms = max(self.since_ms, float(now_ms - RECENT_MS))
+        waits = self.ended()
+        known = (waits.joined_ms >= self.joined_least_ms) & (waits.joined_ms + waits.waited_ms > since_ms)
+        return waits.take(known), max(since_ms, self.joined_least_ms)
 
     def region_code(self, region: str | None) -> float:
         """A number for a region; a new one for a new region, of which there are few."""
@@ -188,23 +200,42 @@ def remembered(queues: dict[str, QueueState], journal: Journal, now_ms: int) -> 
             (np.flatnonzero(np.isin(status, _GONE)), False),
         ):
             found[name].append(waits_of(queue, memories[name], slots, now_ms, matched, KEPT // 2))
-    records = journal.recent_tickets(READ)
-    told: dict[str, list[tuple[float, ...]]] = {name: [] for name in queues}
     facts = {name: rating_facts(queue) for name, queue in queues.items()}
-    for _, record in records:
-        name = record["queue"]
-        if name in queues:
-            told[name].append(_of_record(record, memories[name], facts[name]))
+    told: dict[str, list[tuple[float, ...]]] = {name: [] for name in queues}
+    for name, record in _read_back(queues, memories, journal, now_ms):
+        told[name].append(_of_record(record, memories[name], facts[name]))
     for name, rows in told.items():
         found[name].append(Waits(*np.array(rows, np.float64).reshape(-1, len(_NUMBERS)).T))
-    if len(records) == READ:
-        oldest_ms = min(float(record["joined_ms"]) for _, record in records)
-        for memory in memories.values():
-            memory.joined_least_ms = oldest_ms
     for name, parts in found.items():
         waits = Waits(*(np.concatenate([getattr(part, column) for part in parts]) for column in _NUMBERS))
         memories[name].note(waits.take(np.argsort(waits.joined_ms + waits.waited_ms, kind="stable")))
     return memories
+
+
+def _read_back(
+    queues: dict[str, QueueState], memories: dict[str, Memory], journal: Journal, now_ms: int
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Queue and record of tickets that have left the state, the newest first: until a day is read, every queue has its
+    fill, or `READ` were read. Then no queue is known from before the last that was."""
+    counts: Counter[str] = Counter()
+    before: int | None = None
+    oldest_ms, read = math.inf, 0
+    while read < READ:
+        records = journal.recent_tickets(min(PAGE, READ - read), before)
+        read += len(records)
+        for _, record in records:
+            oldest_ms = min(oldest_ms, float(record["joined_ms"]))
+            name = record["queue"]
+            if name in queues:
+                counts[name] += 1
+                yield name, record
+        if len(records) < PAGE and read < READ:
+            return
+        before = records[-1][0]
+        if oldest_ms < now_ms - RECENT_MS or all(counts[name] >= KEPT for name in queues):
+            break
+    for memory in memories.values():
+        memory.joined_least_ms = oldest_ms
 
 
 def _of_record(record: dict[str, Any], memory: Memory, facts: list[str]) -> tuple[float, ...]:

@@ -24,17 +24,32 @@ from evenmatch.domain.queue import Mode, QueueSpec
 from evenmatch.domain.refusals import Reasons, Refusal
 from evenmatch.domain.snapshot import Snapshot
 from evenmatch.errors import MatcherError
+from evenmatch.matchers.contract import Matcher, wave_ranges
 from evenmatch.matchers.explaining import explain_wave
 from evenmatch.matchers.registry import build
 
 from . import wire
 from .handlers import Answer, problem, unknown
 from .mailbox import Unavailable
+from .plan_words import ALL
 from .runner import Runner
 from .views import MatchView, TicketView, Views
+from .waiting import WITHOUT_END
+from .wave_words import next_wave, seconds
 
 _ASKED_MOST: Final = 256
 _encode = msgspec.json.Encoder().encode
+_NOBODY: Final = {
+    one.word
+    for one in (
+        Reason.NO_OPPONENT_IN_WINDOW,
+        Reason.NOBODY_IN_RANGE,
+        Reason.NO_FAIR_OPPONENT,
+        Reason.KEPT_APART,
+        Reason.TOO_FAR,
+    )
+}
+"""Reasons by which nobody could meet the ticket."""
 _CAUSES: Final = {
     "left": "its player left the queue",
     "declined": "one of its players declined a proposal",
@@ -84,6 +99,17 @@ class PlacesView(msgspec.Struct, frozen=True):
     """Seconds until time alone lets it fit another; null = waiting alone does not help."""
 
 
+class WindowView(msgspec.Struct, frozen=True):
+    """Which ratings a ticket takes, now and when it came: where its matcher has windows or ranges."""
+
+    low: float | None
+    """null = without end"""
+    high: float | None
+    first_low: float | None
+    """The same for a ticket like it that has not waited yet, by the rules and the others of now."""
+    first_high: float | None
+
+
 class WhyView(msgspec.Struct, frozen=True):
     """Where a ticket stands and, if it waits, why."""
 
@@ -109,8 +135,13 @@ class WhyView(msgspec.Struct, frozen=True):
     """Who will be acceptable first."""
     unlock: str | None = None
     """What would make a match possible; null = nothing more is needed than the next wave."""
+    window: WindowView | None = None
+    """null = its matcher has none"""
     places: PlacesView | None = None
     """Of running matches that ask for players; null = there are none."""
+    plan: str | None = None
+    """What the plan of the last wave, or of the wave that its match is of, reached and how far from the best that can
+    be at most, in words; null = its matcher does not say, or it was before the server started."""
 
 
 class WhyAnswer(msgspec.Struct, frozen=True):
@@ -133,8 +164,12 @@ class Look(msgspec.Struct, frozen=True, eq=False):
     """Tickets that wait, but not now."""
     again_ms: int = 0
     """When the queue will be copied again."""
+    plan: str | None = None
+    """What the matcher said of its plan."""
     chances: Chances | None = None
     """With running matches that ask for players; None = none does."""
+    next_wave: str | None = None
+    """When it is due, in a sentence."""
 
 
 class Why:
@@ -173,7 +208,9 @@ class Why:
             return view
         queue = views.engine.state.queues.get(view.queue)
         if queue is None or view.status != "waiting" or view.suspended:
-            return Look(view, now_ms)
+            match = view.match
+            made = None if match is None else self.runner.plan_words.of(match.queue, match.wave)
+            return Look(view, now_ms, plan=made)
         copy = self.runner.copies.of(views.engine, queue, now_ms)
         rows = np.flatnonzero(copy.snapshot.ticket == number)
         row = int(rows[0]) if len(rows) else -1
@@ -181,7 +218,12 @@ class Why:
         asked = None
         if queue.fillings.open and queue.spec.backfill.enabled and found is not None:
             asked = chances(views.engine.state, queue, found[1], now_ms)
-        return Look(view, now_ms, queue.spec, queue.mode, copy.snapshot, row, copy.suspended, copy.until_ms, asked)
+        group = int(copy.snapshot.group[row]) if row >= 0 else ALL
+        said = self.runner.plan_words.of(view.queue, group=group) if view.reason is not None else None
+        return Look(
+            *(view, now_ms, queue.spec, queue.mode, copy.snapshot, row, copy.suspended, copy.until_ms, said, asked),
+            next_wave=next_wave(views.engine, queue, now_ms),
+        )
 
 
 def explained(look: Look) -> WhyView:
@@ -202,11 +244,12 @@ def explained(look: Look) -> WhyView:
     others, fitting = len(snapshot) - 1 + look.suspended, len(found.acceptable)
     soonest = _near(found.soonest, age_ms, spec)
     unlock = _unlock(look, found, soonest)
-    words = f"Of {others} other{'s' * (others != 1)} that wait{'s' * (others == 1)}, {fitting} could meet it now."
-    if unlock is not None:
-        words += f" What would help: {unlock}."
+    words = f"Of {others:,} other{'s' * (others != 1)} that wait{'s' * (others == 1)}, {fitting:,} could meet it now."
+    if unlock is not None and look.mode is not Mode.PAUSED:
+        enough = " That is not enough for a match." if fitting else ""
+        words += f"{enough} What would help: {unlock}."
     return msgspec.structs.replace(
-        told(look, words),
+        told(look, words, fitting),
         as_of_ms=snapshot.now_ms,
         waiting=others,
         acceptable=fitting,
@@ -214,7 +257,27 @@ def explained(look: Look) -> WhyView:
         nearest=_near(found.nearest, age_ms, spec),
         soonest=soonest,
         unlock=unlock,
+        window=_window(matcher, snapshot, look.row),
     )
+
+
+def _window(matcher: Matcher, snapshot: Snapshot, row: int) -> WindowView | None:
+    """What a ticket takes now, and what it would if it had just come."""
+    fresh = (np.arange(len(snapshot)) != row).astype(np.int64)
+    newcomer = msgspec.structs.replace(
+        snapshot, waited_ms=snapshot.waited_ms * fresh, misses=snapshot.misses * fresh.astype(snapshot.misses.dtype)
+    )
+    ends: list[float | None] = []
+    for one in (snapshot, newcomer):
+        ranges = wave_ranges(matcher, one)
+        if ranges is None:
+            return None
+        for end in ranges:
+            value = float(end[row])
+            if np.isnan(value):
+                return None
+            ends.append(round(value, 1) if abs(value) < WITHOUT_END else None)
+    return WindowView(*ends)
 
 
 def _near(near: Near | None, age_ms: int, spec: QueueSpec) -> NearView | None:
@@ -231,27 +294,37 @@ def _near(near: Near | None, age_ms: int, spec: QueueSpec) -> NearView | None:
 def _unlock(look: Look, found: Explanation, soonest: NearView | None) -> str | None:
     if look.mode is Mode.PAUSED:
         return "the queue is paused: an operator must open it again"
+    if found.unlock is not None and found.unlock_ms is not None and look.snapshot is not None:
+        left_ms = max(0, found.unlock_ms - (look.now_ms - look.snapshot.now_ms))
+        return f"{found.unlock}: in {left_ms / 1000:.3g} s"
     if found.unlock is None or soonest is None or soonest.acceptable or soonest.reach_s is None:
         return found.unlock
     return f"{found.unlock}: in {soonest.reach_s:.3g} s"
 
 
-def told(look: Look, more: str = "") -> WhyView:
-    """Where a ticket stands, without a look at the others."""
+def told(look: Look, more: str = "", fitting: int = 0) -> WhyView:
+    """Where a ticket stands, without a look at the others; `fitting`: so many of them could meet it now."""
     view = look.view
-    words = _words(view)
+    words = _words(view, look.mode, fitting)
     if look.spec is not None and look.row < 0 and not more:
-        more = f"It came after the last look at this large queue: ask again in {_seconds(look.again_ms - look.now_ms)}."
+        more = f"It came after the last look at this large queue: ask again in {seconds(look.again_ms - look.now_ms)}."
+    if look.next_wave is not None:
+        more = f"{more} {look.next_wave}".strip()
     reason = None if view.reason is None else Reason[view.reason.upper()]
     return WhyView(
         ticket=view.id,
         queue=view.queue,
         status=view.status,
-        words=f"{words} {more}".strip(),
+        words=f"{words} {more}".strip() + (f" {_of_plan(view)}: {look.plan}" if look.plan else ""),
+        plan=look.plan,
         reason=view.reason,
         reason_words=None if reason is None else reason.text,
         places=_places(look),
     )
+
+
+def _of_plan(view: TicketView) -> str:
+    return "The plan that its match is of" if view.match is not None else "The last wave's plan"
 
 
 def _places(look: Look) -> PlacesView | None:
@@ -262,20 +335,22 @@ def _places(look: Look) -> PlacesView | None:
     return PlacesView(asked.teams, asked.fits, asked.willing, reach_s)
 
 
-def _seconds(milliseconds: int) -> str:
-    return f"{max(0, milliseconds) / 1000:.3g} s"
-
-
-def _words(view: TicketView) -> str:
-    waited = f"It has waited for {_seconds(view.waited_ms)}"
+def _words(view: TicketView, mode: Mode, fitting: int) -> str:
+    """Where a ticket stands; of a ticket that waits one cause, the one that holds now."""
+    waited = f"It has waited for {seconds(view.waited_ms)}"
     if view.suspended:
         return (
             f"{waited}, and its clock stands still: one of its players is in another proposal, or in a match that runs."
             " It waits on when that is over."
         )
+    if view.status == "waiting" and mode is Mode.PAUSED:
+        return f"{waited}. The queue is paused: no wave runs until an operator opens it again."
     if view.status == "waiting":
+        if fitting and view.reason in _NOBODY:
+            return f"{waited}."  # when the last wave ran nobody was there, and by now somebody is
         if view.reason is None:
-            return f"{waited}. No wave has left it waiting yet."
+            since = "came back to the queue, or the server started" if view.misses else "came, or came back"
+            return f"{waited}. No wave has looked at it since it {since}."
         return f"{waited}. The last wave left it: {Reason[view.reason.upper()].text}."
     if view.proposal is not None:
         pending: Any = view.proposal.pending

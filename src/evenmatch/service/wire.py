@@ -57,6 +57,7 @@ class WireReasons(Enum):
     UNKNOWN_WAVE = (404, "There is no such wave")
     METHOD_NOT_ALLOWED = (405, "This path knows other methods")
     BACKUP_UNDER_WAY = (409, "A backup is being made")
+    SPLIT = (409, "The queue is split: ask one of its shards")
     TOO_OLD = (410, "What came right after this sequence is no longer kept")
     TOO_LARGE = (413, "The request is too large")
     BAD_PLAYER_ID = (422, "A player's id cannot be used")
@@ -66,6 +67,9 @@ class WireReasons(Enum):
     BUSY = (503, "The server has too much to do")
     JOURNAL_UNAVAILABLE = (503, "The journal cannot be written")
     NO_BACKUP = (503, "The backup could not be made")
+    NO_OWNER = (503, "Nobody runs this queue at the moment")
+    PARTLY_DONE = (503, "Not all lanes have done it")
+    SHARD_NOT_OPEN = (503, "A shard of the queue is not open yet")
     STOPPING = (503, "The server is stopping")
 
     @property
@@ -294,7 +298,8 @@ def bad_player_id(name: str) -> str | None:
         return "a player's id is empty: give it 1 to 128 characters"
     if len(name) > PLAYER_ID_MAX:
         return f"a player's id has {len(name)} characters: use at most {PLAYER_ID_MAX}"
-    if any(unicodedata.category(character) in ("Cc", "Cs") for character in name):
+    plain = name.isascii() and name.isprintable()
+    if not plain and any(unicodedata.category(character) in ("Cc", "Cs") for character in name):
         return "a player's id holds a control character: use printable ones"
     if "/" in name or name in (".", ".."):
         return f"a player's id cannot be {name!r}: a path with it would lead elsewhere; use no '/', and not '.' or '..'"
