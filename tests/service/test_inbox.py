@@ -43,8 +43,8 @@ def in_a_loop(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., N
 @contextlib.asynccontextmanager
 async def pair(
     journal: MemoryJournal | None = None, *, owned: bool = True
-) -> AsyncIterator[tuple[httpx.AsyncClient, httpx.AsyncClient, App]]:
-    """An owner, and a node that follows it: a client for each, and the owner's application."""
+) -> AsyncIterator[tuple[httpx.AsyncClient, httpx.AsyncClient, App, App]]:
+    """An owner, and a node that follows it: a client for each, the owner's application, and the node's."""
     journal = MemoryJournal() if journal is None else journal
     store = journal.store
     owning = app_over(journal, POOL, DUEL)
@@ -66,7 +66,7 @@ async def pair(
         forwarder.start()
         if owned:
             inbox.start()
-        yield here, there, owning
+        yield here, there, owning, serving
         await forwarder.close()
         if owned:
             await inbox.close()
@@ -83,7 +83,7 @@ def same(one: httpx.Response, other: httpx.Response) -> None:
 
 @in_a_loop
 async def test_a_ticket_that_joined_through_a_node_is_there_on_both() -> None:
-    async with pair() as (here, there, _):
+    async with pair() as (here, there, _, _):
         answer = await join(here, "ann")
         assert answer.status_code == 201, answer.text
         ticket = answer.json()["ticket"]["id"]
@@ -95,7 +95,7 @@ async def test_a_ticket_that_joined_through_a_node_is_there_on_both() -> None:
 @in_a_loop
 async def test_a_row_of_the_inbox_that_cannot_be_read_is_done_with_and_others_go_on() -> None:
     journal = MemoryJournal()
-    async with pair(journal) as (here, _, _):
+    async with pair(journal) as (here, _, _, _):
         MemoryDesk(journal.store).hand_in([(1, Request("ab" * 16, b"nonsense"))])
         assert (await join(here, "ann")).status_code == 201
         await until(lambda: not journal.store.inbox, "an empty inbox")
@@ -145,7 +145,7 @@ async def test_an_owner_that_lets_requests_lie_is_told_of_and_asked_until_it_ans
 )
 @in_a_loop
 async def test_what_an_owner_answers_a_node_answers_too(method: str, path: str, body: Any) -> None:
-    async with pair() as (here, there, _):
+    async with pair() as (here, there, _, _):
         content: dict[str, Any] = {"content": body} if isinstance(body, str) else {} if body is None else {"json": body}
         one, other = await here.request(method, path, **content), await there.request(method, path, **content)
         same(one, other)
@@ -155,7 +155,7 @@ async def test_what_an_owner_answers_a_node_answers_too(method: str, path: str, 
 
 @in_a_loop
 async def test_a_match_is_made_through_a_node_from_the_join_to_the_last_accept() -> None:
-    async with pair() as (here, _, _app):
+    async with pair() as (here, _, _app, _serving):
         tickets = [(await join(here, player, "duel")).json()["ticket"]["id"] for player in ("ann", "ben")]
 
         async def proposed() -> Any:
@@ -172,14 +172,14 @@ async def test_a_match_is_made_through_a_node_from_the_join_to_the_last_accept()
 
 @in_a_loop
 async def test_a_key_counts_whichever_way_it_comes() -> None:
-    async with pair() as (here, there, _):
+    async with pair() as (here, there, _, _):
         answers = [await join(client, "ann", **{"Idempotency-Key": "k"}) for client in (here, there, here)]
         assert {answer.json()["ticket"]["id"] for answer in answers} == {answers[0].json()["ticket"]["id"]}
 
 
 @in_a_loop
 async def test_many_at_once_are_all_answered_and_all_there() -> None:
-    async with pair() as (here, _, app):
+    async with pair() as (here, _, app, _):
         answers = await asyncio.gather(*(join(here, f"player {number}") for number in range(300)))
         assert {answer.status_code for answer in answers} == {201}
         assert len({answer.json()["ticket"]["id"] for answer in answers}) == 300
@@ -189,7 +189,7 @@ async def test_many_at_once_are_all_answered_and_all_there() -> None:
 @in_a_loop
 async def test_without_an_owner_a_request_is_taken_back_and_never_carried_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forwarding, "PATIENCE_S", 0.2)
-    async with pair(owned=False) as (here, there, app):
+    async with pair(owned=False) as (here, there, app, _):
         answer = await join(here, "ann")
         assert answer.status_code == 503
         assert answer.json()["reason"] == "no_owner"
@@ -203,7 +203,7 @@ async def test_without_an_owner_a_request_is_taken_back_and_never_carried_out(mo
 @in_a_loop
 async def test_a_commit_that_fails_is_made_again_or_found_made_and_nobody_hears_of_it(failure: str) -> None:
     journal = FailingMemory()
-    async with pair(journal) as (here, _, app):
+    async with pair(journal) as (here, _, app, _):
         assert (await join(here, "ann")).status_code == 201
         journal.failures = [failure]
         answer = await join(here, "ben")
@@ -224,7 +224,7 @@ async def test_a_request_that_breaks_the_engine_is_answered_500_and_the_others_a
         return decide(state, command, *given, **more)
 
     monkeypatch.setattr(engine_module, "decide", decide_or_fail)
-    async with pair() as (here, _, _app):
+    async with pair() as (here, _, _app, _serving):
         poison = here.post(
             "/v1/queues/pool/tickets", json={"players": [{"id": "eve"}], "attributes": {"poison": "yes"}}
         )
@@ -236,7 +236,7 @@ async def test_a_request_that_breaks_the_engine_is_answered_500_and_the_others_a
 
 @in_a_loop
 async def test_a_line_to_a_node_keeps_its_ticket_in_the_queue_and_hears_the_end() -> None:
-    async with pair() as (here, _, _app):
+    async with pair() as (here, _, _app, _serving):
         ticket = (await join(here, "ann")).json()["ticket"]["id"]
         async with asyncio.timeout(20):
             asked = asyncio.create_task(here.get(f"/v1/tickets/{ticket}/events"))

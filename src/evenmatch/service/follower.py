@@ -38,11 +38,12 @@ from .directory import Directory
 from .errands import Errand
 from .forecasts import Forecasts
 from .group import FAILED, unavailable
-from .mailbox import Order, Question, Reply, Unavailable
+from .mailbox import Order, Question, Reply, Unavailable, give
 from .metrics import Metrics
 from .past_waves import PastWaves
 from .plan_words import PlanWords
 from .rating_book import RatingBook
+from .unheard import tell_unheard
 from .views import Views
 
 log = structlog.get_logger("evenmatch.follower")
@@ -76,6 +77,7 @@ class Follower:
         self.erasures = 0
         self.listening: dict[int, Any] = {}
         self.push: Callable[[list[messages.Told]], None] = lambda _: None
+        self.cut: Callable[[list[int]], None] = lambda _: None
         self.posted: Callable[[list[Letter]], None] = lambda _: None
         self.fatal: Callable[[str], None] = lambda _: None
         self.chronicle: Chronicle | None = None
@@ -88,6 +90,8 @@ class Follower:
         self._wake = threading.Event()
         self.stopping = False
         self._trouble: str | None = None
+        self._told = 0
+        """Up to here everybody who listens has heard of everything."""
         self._stale = False
         """Ratings or names have changed since they were read."""
         self._reasons_s = 0.0
@@ -215,6 +219,9 @@ class Follower:
         self.forecasts.rebuild(self.engine.state, self.journal)
         self.views = Views(self.engine, self.journal, self.directory, self.book)
         self.metrics.play.begin(self.engine.state, self._clock.now_ms())
+        if self._told:
+            tell_unheard(self, self._told, self._clock.now_ms(), self._on_loop)
+        self._told = self.engine.state.sequence
         self._trouble, self._stale, self._following = None, False, True
         log.info("following", lane=self.lane, sequence=self.engine.state.sequence)
 
@@ -229,8 +236,8 @@ class Follower:
                 commits = []
             for first, at_ms, events in commits:
                 self._take(first, at_ms, events)
-            if self._loop is not None and self._waiting:
-                self._loop.call_soon_threadsafe(self._reached, self.engine.state.sequence)
+            if self._waiting:
+                self._on_loop(self._reached, self.engine.state.sequence)
             if not commits:
                 break
         self._following, self._looked_s = True, time.monotonic()
@@ -249,12 +256,14 @@ class Follower:
         self.forecasts.committed(state, events, at_ms)
         self.past_waves.committed(first, events)
         self._freshen()
-        if self.listening:
-            told: list[messages.Told] = []
-            for sequence, event in enumerate(events, first):
-                told += messages.live(self.views, event, sequence, self.listening)
-            if told and self._loop is not None and not self._loop.is_closed():
-                self._loop.call_soon_threadsafe(self.push, told)
+        told = messages.live(self.views, first, events, self.listening)
+        if told:
+            self._on_loop(self.push, told)
+        self._told = state.sequence
+
+    def _on_loop(self, call: Callable[..., None], *given: Any) -> None:
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(call, *given)
 
     def _freshen(self) -> None:
         """Names and ratings that were read before others changed them are read again."""
@@ -273,8 +282,8 @@ class Follower:
         for _ in range(len(self._mailbox)):
             question = self._mailbox.popleft()
             replies.append((question.reply, self._answer(question, now_ms)))
-        if replies and self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(_give, replies)
+        if replies:
+            self._on_loop(give, replies)
 
     def _answer(self, question: Question, now_ms: int) -> Any:
         if self._trouble is not None:
@@ -300,9 +309,3 @@ class Follower:
             self._failed(error)
         except Exception:  # whoever asks is answered all the same, without reasons
             log.exception("the reasons of the last waves cannot be read", lane=self.lane)
-
-
-def _give(replies: "list[tuple[Reply | None, Any]]") -> None:
-    for reply, answer in replies:
-        if reply is not None and not reply.done():
-            reply.set_result(answer)

@@ -140,3 +140,10 @@ class OutcomeOrder:
 
 Reply: TypeAlias = "asyncio.Future[Any]"
 Order: TypeAlias = JoinOrder | CommandOrder | NamedOrder | TaskOrder | WaveOrder | Question | OutcomeOrder
+
+
+def give(replies: "list[tuple[Reply | None, Any]]") -> None:
+    """Answer whoever waits still; on the event loop."""
+    for reply, answer in replies:
+        if reply is not None and not reply.done():
+            reply.set_result(answer)

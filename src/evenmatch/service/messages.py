@@ -4,7 +4,7 @@
 and the story that is read back from the journal are both made of it, so they cannot differ.
 """
 
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -170,14 +170,17 @@ def _message(
     return Told(ticket, sequence, msgspec.json.encode(content).decode(), terminal, mention.type)
 
 
-def live(views: Views, event: ev.Event, sequence: int, listening: Container[int]) -> list[Told]:
-    """The messages of a fresh event to those tickets whose owners are listening."""
-    told = []
-    seen: dict[int, MatchView | Refusal] = {}
-    for mention in mentions(event):
-        for place, ticket in enumerate(mention.tickets.tolist()):
-            if ticket in listening:
-                told.append(_message(views, event, sequence, mention, place, seen))
+def live(views: Views, first: int, events: Iterable[ev.Event], listening: Collection[int]) -> list[Told]:
+    """The messages of fresh events, from a sequence on, to those tickets whose owners are listening."""
+    told: list[Told] = []
+    if not listening:
+        return told
+    for sequence, event in enumerate(events, first):
+        seen: dict[int, MatchView | Refusal] = {}
+        for mention in mentions(event):
+            for place, ticket in enumerate(mention.tickets.tolist()):
+                if ticket in listening:
+                    told.append(_message(views, event, sequence, mention, place, seen))
     return told
 
 

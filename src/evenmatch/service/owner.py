@@ -27,7 +27,7 @@ from evenmatch.core.engine import Engine, Step
 from evenmatch.core.hashing import settle
 from evenmatch.domain import commands as cmd
 from evenmatch.domain.arrays import Array
-from evenmatch.domain.events import Event, TicketsJoined, WaveAbandoned
+from evenmatch.domain.events import Event, WaveAbandoned
 from evenmatch.domain.queue import QueueSpec
 from evenmatch.errors import JournalConflict, JournalError, JournalStale, JournalWithdrawn
 from evenmatch.recovery import recover
@@ -47,22 +47,21 @@ from .directory import Directory
 from .forecasts import Forecasts
 from .group import FAILED, Group, side_by_side, unavailable
 from .letters import new_letters
-from .mailbox import CommandOrder, Order, Question, Reply
+from .mailbox import CommandOrder, Order, Question, Reply, give
 from .metrics import Metrics
 from .opening import open_queues
 from .other_lanes import OtherLanes
 from .past_waves import PastWaves
 from .plan_words import PlanWords
 from .rating_book import RatingBook
-from .saving import Saving
+from .saving import Saving, debt_of
+from .unheard import tell_unheard
 from .views import Views
 
 log = structlog.get_logger("evenmatch.runner")
 
 _BATCH_MOST = 4_096
 """Orders in one commit."""
-_TICKETS_PER_DEBT = 20
-"""Replaying so many tickets of array events costs about as much as replaying one event."""
 _SETTLED_AT_ONCE = 50_000
 """Changed tickets that are digested between two groups of orders."""
 
@@ -87,6 +86,7 @@ class Owner:
         self.listening: dict[int, Any] = {}
         """Tickets whose owners hold a WebSocket; the event loop writes, the engine thread looks."""
         self.push: Callable[[list[messages.Told]], None] = lambda _: None
+        self.cut: Callable[[list[int]], None] = lambda _: None
         self.posted: Callable[[list[Letter]], None] = lambda _: None
         self.fatal: Callable[[str], None] = lambda _: None
         """Called from the engine thread when the journal belongs to another owner."""
@@ -106,6 +106,8 @@ class Owner:
         self.stopping = False
         self._trouble: str | None = None
         self._debt = 0
+        self._told = 0
+        """Up to here everybody has heard of everything."""
         self._one_by_one = 0
         """So many orders are to be carried out each in its own commit."""
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -217,7 +219,8 @@ class Owner:
         self.directory = Directory(self.journal)
         self.book = RatingBook(self.journal)
         self.metrics.predicted(self.book.predictions)
-        self.metrics.letters.known([*self.journal.letters("pending"), *self.journal.letters("dead")])
+        pending = self.journal.letters("pending")
+        self.metrics.letters.known([*pending, *self.journal.letters("dead")])
         self.forecasts.rebuild(state, self.journal)
         self.views = Views(self.engine, self.journal, self.directory, self.book)
         behind_ms = state.now_ms - self._clock.now_ms()
@@ -233,6 +236,10 @@ class Owner:
             raise JournalError(f"a queue could not be opened: {'; '.join(refused)}")
         self._commit([event for step in steps for event in step.events], self._clock.now_ms(), [], [], [])
         self.metrics.play.begin(self.engine.state, self._clock.now_ms())
+        if self._told:
+            tell_unheard(self, self._told, self._clock.now_ms(), self._on_loop)
+            self._on_loop(self.posted, pending)
+        self._told = self.engine.state.sequence
         self._trouble = None
         self.ready = True
         log.info("engine loaded", sequence=self.engine.state.sequence, ms=round((time.monotonic() - started) * 1000))
@@ -341,9 +348,7 @@ class Owner:
         self.past_waves.committed(self.engine.state.sequence - len(events) + 1, events)
         if entries is not None:
             self.metrics.predicted(self.book.predictions)
-        self._debt += len(events) + sum(
-            len(e.size) // _TICKETS_PER_DEBT for e in events if isinstance(e, TicketsJoined)
-        )
+        self._debt += debt_of(events)
 
     def _failed_commit(self, error: JournalError, orders: list[Order]) -> None:
         log.error("commit failed", error=str(error))
@@ -366,33 +371,29 @@ class Owner:
             log.error("reload failed; trying again with the next order", error=str(error))
 
     def _publish(self, first: int, group: Group) -> None:
-        told: list[messages.Told] = []
-        if self.listening:
-            for sequence, event in enumerate(group.events, first):
-                told += messages.live(self.views, event, sequence, self.listening)
-        self.answer(group.answers(), told)
+        self.answer(group.answers(), messages.live(self.views, first, group.events, self.listening))
         if self.chronicle is not None:
             self.chronicle.committed(first, group.events)
-        if group.letters and self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self.posted, group.letters)
+        if group.letters:
+            self._on_loop(self.posted, group.letters)
         for event in group.events:
             if isinstance(event, WaveAbandoned):
                 log.warning("a wave was given up", queue=event.queue, wave=event.wave, why=event.why)
         for effect in group.effects:
             self._run_matcher(effect, self.engine, self.put)
+        self._told = self.engine.state.sequence
+
+    def _on_loop(self, call: Callable[..., None], *given: Any) -> None:
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(call, *given)
 
     def answer(self, answers: list[tuple[Order, Any]], told: list[messages.Told] | None = None) -> None:
         """Give replies, and push messages, on the event loop."""
         replies = [(order.reply, answer) for order, answer in answers if order.reply is not None]
-        if (replies or told) and self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._deliver, replies, told or [])
-
-    def _deliver(self, replies: list[tuple[Reply, Any]], told: list[messages.Told]) -> None:
-        for reply, answer in replies:
-            if not reply.done():
-                reply.set_result(answer)
+        if replies:
+            self._on_loop(give, replies)
         if told:
-            self.push(told)
+            self._on_loop(self.push, told)
 
     def _save_checkpoint(self) -> None:
         if self._trouble is None and self._debt and self._saving.save(self.engine.state):

@@ -44,6 +44,8 @@ class Runner(Protocol):
     listening: dict[int, Any]
     """Tickets whose owners hold a line; the event loop writes, the thread looks."""
     push: Callable[[list[messages.Told]], None]
+    cut: Callable[[list[int]], None]
+    """Closes, on the event loop, the lines of tickets that could not be told all; who comes back hears why."""
     posted: Callable[[list[Letter]], None]
     """Hears, on the event loop, of requests for game servers that are durable now."""
     fatal: Callable[[str], None]

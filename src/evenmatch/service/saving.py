@@ -2,12 +2,13 @@
 
 import functools
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import structlog
 
 from evenmatch.core.state import State
+from evenmatch.domain.events import Event, TicketsJoined
 from evenmatch.errors import JournalError
 from evenmatch.recovery import checkpoint_in_pieces, checkpoint_of
 from evenmatch.storage.protocol import Journal
@@ -16,6 +17,15 @@ log = structlog.get_logger("evenmatch.runner")
 
 _LARGE: Final = 20_000
 """From so many tickets on, a checkpoint is written by a thread of its own."""
+
+
+_TICKETS_PER_DEBT: Final = 20
+"""Replaying so many tickets of array events costs about as much as replaying one event."""
+
+
+def debt_of(events: Iterable[Event]) -> int:
+    """What replaying these would cost, in events."""
+    return sum(1 + (len(e.size) // _TICKETS_PER_DEBT if isinstance(e, TicketsJoined) else 0) for e in events)
 
 
 class Saving:

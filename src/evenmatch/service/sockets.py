@@ -80,16 +80,20 @@ class Subscriber:
 
     def __init__(self) -> None:
         self.outbox: asyncio.Queue[messages.Told | None] = asyncio.Queue(_OUTBOX_MOST)
-        self.overflowed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        """Done when the outbox was full: the reader is too slow."""
+        self.cut: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        """Done when it cannot be told all, with the reason: its outbox was full, or something was missed."""
 
     def tell(self, told: messages.Told | None) -> None:
         """Put a message into the outbox; None = the server stops."""
         try:
             self.outbox.put_nowait(told)
         except asyncio.QueueFull:
-            if not self.overflowed.done():
-                self.overflowed.set_result(None)
+            self.end("too slow")
+
+    def end(self, why: str) -> None:
+        """Let nothing more be told; the client comes back for the rest."""
+        if not self.cut.done():
+            self.cut.set_result(why)
 
 
 class Hub:
@@ -103,13 +107,19 @@ class Hub:
         """Others with open lines, who hear too that the server stops."""
         self._arrived: list[int] = []
         """Tickets of lines that were opened just now; their first heartbeat goes out with others'."""
-        runner.push = self.push
+        runner.push, runner.cut = self.push, self.cut
 
     def push(self, told: list[messages.Told]) -> None:
         """Hand fresh messages to those who listen."""
         for message in told:
             for subscriber in self.by_ticket.get(message.ticket, ()):
                 subscriber.tell(message)
+
+    def cut(self, tickets: list[int]) -> None:
+        """Close the lines of these tickets: something was missed that cannot be told any more."""
+        for ticket in tickets:
+            for subscriber in self.by_ticket.get(ticket, ()):
+                subscriber.end("something was missed")
 
     def close(self) -> None:
         """Tell everyone that the server stops."""
@@ -170,13 +180,13 @@ class Hub:
         talking = asyncio.ensure_future(self._talk(number, after, subscriber, line, player))
         left = False
         try:
-            await asyncio.wait((talking, gone, subscriber.overflowed), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait((talking, gone, subscriber.cut), return_when=asyncio.FIRST_COMPLETED)
             if talking.done():
                 await talking
             else:
                 await _cut(talking)
                 if not gone.done():
-                    await _last_words(line, TRY_LATER, "too slow; come back with after=")
+                    await _last_words(line, TRY_LATER, f"{subscriber.cut.result()}; come back with after=")
                 elif not gone.result():
                     await _last_words(line, TALKS_TOO_MUCH, "nothing is to be said here; come back with after=")
         except Gone:
