@@ -52,6 +52,21 @@ class Tab:
         """Wait until what was read is on the screen, pictures and lines too."""
         self.page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
+    def settled(self, look: str) -> Any:
+        """What a function finds once tables have folded: they do so with the frame that first shows them, not before.
+
+        Observers of sizes are called in rounds, each of deeper elements than the last; tables fold in the first one.
+        """
+        return self.page.evaluate(
+            f"""() => new Promise((done) => {{
+              const seen = (one, call) => {{
+                const watch = new ResizeObserver(() => {{ watch.disconnect(); call(); }});
+                watch.observe(one);
+              }};
+              seen(document.body, () => seen(document.querySelector("main"), () => done(({look})())));
+            }})"""
+        )
+
     def shoot(self, name: str) -> None:
         """Keep a picture of the whole page."""
         SHOTS.mkdir(exist_ok=True)

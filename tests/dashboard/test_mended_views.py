@@ -75,7 +75,7 @@ def test_no_row_of_a_trace_is_mostly_empty(crowded: Crowded, browser: Any, width
         page.sees("It costs")
         assert max(page.page.evaluate(tall)) < 240
         page.drawn()
-        assert page.page.evaluate(HINTLESS) == 0
+        assert page.settled(HINTLESS) == 0
         page.sees("window_growth")
         page.sees("default")
 

@@ -63,7 +63,7 @@ def test_operating_on_a_phone_scrolls_nothing_sideways(operated: tuple[Server, T
     page.shoot("operate-phone")
     wide = "() => [...document.querySelectorAll('main *')].filter((one) => one.scrollWidth > one.clientWidth + 1"
     wide += " && ['auto', 'scroll'].includes(getComputedStyle(one).overflowX)).map((one) => one.outerHTML.slice(0, 99))"
-    assert page.page.evaluate(wide) == []
+    assert page.settled(wide) == []
     assert page.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert page.page.evaluate("document.querySelector('.bar').clientHeight") < 110, "a line, and the search"
     assert page.page.evaluate(CONTRAST) == []

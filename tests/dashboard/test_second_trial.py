@@ -112,9 +112,9 @@ def test_nothing_is_to_be_scrolled_sideways_on_a_phone(crowded: Crowded, browser
             page.open(crowded.server.url, view)
             page.sees(words)
             page.drawn()
-            assert page.page.evaluate(SIDEWAYS) == [], name
-            assert page.page.evaluate(THIN) == [], name
-            assert page.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
+            assert page.settled(SIDEWAYS) == [], name
+            assert page.settled(THIN) == [], name
+            assert page.settled("() => document.documentElement.scrollWidth <= innerWidth"), name
 
 
 def test_a_folded_table_says_what_each_number_is_and_a_wide_one_stays_a_table(crowded: Crowded, browser: Any) -> None:
