@@ -54,7 +54,7 @@ from .other_lanes import OtherLanes
 from .past_waves import PastWaves
 from .plan_words import PlanWords
 from .rating_book import RatingBook
-from .saving import Saving, debt_of
+from .saving import Saving
 from .unheard import tell_unheard
 from .views import Views
 
@@ -105,7 +105,6 @@ class Owner:
         self._idle = False
         self.stopping = False
         self._trouble: str | None = None
-        self._debt = 0
         self._told = 0
         """Up to here everybody has heard of everything."""
         self._one_by_one = 0
@@ -227,8 +226,7 @@ class Owner:
         if behind_ms > 0:
             log.warning("the clock is behind the journal; time goes on from the journal's", behind_ms=behind_ms)
         self._clock.now_ms(state.now_ms)
-        checkpoint = self.journal.newest_checkpoint() if state.sequence else None
-        self._debt = state.sequence - (checkpoint.sequence if checkpoint else 0)
+        self._saving.begin(state)
         steps = [self.engine.step(cmd.Resume(), self._clock.now_ms())]
         steps += open_queues(self.engine, self.journal, self._specs, self._clock.now_ms())
         refused = [step.refusal.detail for step in steps if step.refusal is not None]
@@ -297,7 +295,7 @@ class Owner:
         self.erasures += len(group.erasures)
         self._publish(first, group)
         self._mailbox.extend(group.rest)
-        if self._debt >= self.settings.checkpoint_debt and settle(self.engine.state, _SETTLED_AT_ONCE):
+        if self._saving.debt >= self.settings.checkpoint_debt and settle(self.engine.state, _SETTLED_AT_ONCE):
             self._save_checkpoint()
 
     def _again(self, orders: list[Order], *, fault: bool = False) -> int:
@@ -348,7 +346,7 @@ class Owner:
         self.past_waves.committed(self.engine.state.sequence - len(events) + 1, events)
         if entries is not None:
             self.metrics.predicted(self.book.predictions)
-        self._debt += debt_of(events)
+        self._saving.owe(events)
 
     def _failed_commit(self, error: JournalError, orders: list[Order]) -> None:
         log.error("commit failed", error=str(error))
@@ -396,5 +394,5 @@ class Owner:
             self._on_loop(self.push, told)
 
     def _save_checkpoint(self) -> None:
-        if self._trouble is None and self._debt and self._saving.save(self.engine.state):
-            self._debt = 0  # a checkpoint that fails is tried again after as many events more, not at once
+        if self._trouble is None:
+            self._saving.save(self.engine.state)

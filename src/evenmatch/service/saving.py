@@ -18,14 +18,8 @@ log = structlog.get_logger("evenmatch.runner")
 _LARGE: Final = 20_000
 """From so many tickets on, a checkpoint is written by a thread of its own."""
 
-
 _TICKETS_PER_DEBT: Final = 20
 """Replaying so many tickets of array events costs about as much as replaying one event."""
-
-
-def debt_of(events: Iterable[Event]) -> int:
-    """What replaying these would cost, in events."""
-    return sum(1 + (len(e.size) // _TICKETS_PER_DEBT if isinstance(e, TicketsJoined) else 0) for e in events)
 
 
 class Saving:
@@ -34,19 +28,32 @@ class Saving:
     def __init__(self, journal: Journal) -> None:
         self._journal = journal
         self._thread: threading.Thread | None = None
+        self.debt = 0
+        """What replaying the journal's tail, all that came after the newest checkpoint, would cost, in events."""
 
-    def save(self, state: State) -> bool:
-        """Save a state, or begin to; False = one is being saved still. One that fails is told to the log."""
-        if self._thread is not None and self._thread.is_alive():
-            return False
+    def begin(self, state: State) -> None:
+        """Count anew, from a state that was just recovered."""
+        newest = self._journal.newest_checkpoint() if state.sequence else None
+        self.debt = state.sequence - (newest.sequence if newest else 0)
+
+    def owe(self, events: Iterable[Event]) -> None:
+        """These were committed."""
+        for event in events:
+            self.debt += 1 + (len(event.size) // _TICKETS_PER_DEBT if isinstance(event, TicketsJoined) else 0)
+
+    def save(self, state: State) -> None:
+        """Save a state, or begin to, unless one is being saved still. One that fails is told to the log, and tried
+        again after as many events more, not at once."""
+        if not self.debt or (self._thread is not None and self._thread.is_alive()):
+            return
+        self.debt = 0
         if len(state.tickets_at) < _LARGE:
             _tried(lambda: self._journal.save_checkpoint(checkpoint_of(state)))
-            return True
+            return
         saved = checkpoint_in_pieces(state)
         write = functools.partial(_tried, lambda: self._journal.save_in_pieces(*saved))
         self._thread = threading.Thread(target=write, name="checkpoint", daemon=True)
         self._thread.start()
-        return True
 
     def finish(self) -> None:
         """Wait for what is being saved."""
