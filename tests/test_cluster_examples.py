@@ -7,7 +7,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +17,7 @@ from evenmatch import wiring
 from evenmatch.settings import PREFIX, Settings
 from evenmatch.storage import postgres_line
 from evenmatch.storage.places import in_database
+from tests import nursery
 
 FOLDER: Final = Path(__file__).parent.parent / "examples" / "cluster"
 UNITS: Final = sorted([*FOLDER.glob("*.service"), *FOLDER.glob("*.timer")])
@@ -40,12 +40,7 @@ def compose() -> Any:
 def check_command(words: list[str]) -> None:
     """The verb exists, and so does each flag."""
     verbs = [word for word in words if re.fullmatch(r"[a-z]+", word)]
-    done = subprocess.run(
-        [sys.executable, "-m", "evenmatch", *verbs[: 2 if verbs[0] == "journal" else 1], "--help"],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    done = nursery.run(*verbs[: 2 if verbs[0] == "journal" else 1], "--help")
     assert done.returncode == 0, done.stderr
     for flag in (word for word in words if word.startswith("--")):
         assert re.search(rf"{flag}\b", done.stdout), f"{' '.join(words)}: {flag} is not in\n{done.stdout}"

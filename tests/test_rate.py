@@ -3,8 +3,6 @@
 import csv
 import json
 import math
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +14,7 @@ from evenmatch.errors import RatingError
 from evenmatch.numerics.rating_models import MODELS
 from evenmatch.rating import build_model, rate
 from evenmatch.results import Columns, read
+from tests import nursery
 
 HEADER = "roster1,roster2,score1,score2,start_time\n"
 
@@ -129,13 +128,13 @@ def test_a_model_that_cannot_be_built_is_refused(name: str, parameters: dict[str
 
 def test_the_command_line_speaks_json_and_words(tmp_path: Path) -> None:
     path = league(tmp_path / "league.csv", games=60)
-    call = [sys.executable, "-m", "evenmatch", "rate", str(path)]
-    told = json.loads(subprocess.run([*call, "--json"], capture_output=True, text=True, check=True).stdout)
+    call = ["rate", str(path)]
+    told = json.loads(nursery.run(*call, "--json").stdout)
     assert {"games", "skipped", "scored", "log_loss", "accuracy", "calibration", "baselines"} <= set(told)
     assert set(told["baselines"]) == {"openskill_default", "coin"}
-    shown = subprocess.run(call, capture_output=True, text=True, check=True).stdout
+    shown = nursery.run(*call).stdout
     assert "60 matches rated" in shown
-    wrong = subprocess.run([*call, "--score1", "goals"], capture_output=True, text=True, check=False)
+    wrong = nursery.run(*call, "--score1", "goals")
     assert (wrong.returncode, "has no column 'goals'" in wrong.stderr) == (2, True)
 
 
@@ -174,8 +173,8 @@ def test_the_report_stands_alone_and_shows_what_was_found(tmp_path: Path) -> Non
     source, path = league(tmp_path / "<b>.csv", games=80), tmp_path / "report.html"
     with source.open("a") as file:
         file.write("a,a,1,0,<i>\n")
-    call = [sys.executable, "-m", "evenmatch", "rate", str(source), "--report", str(path)]
-    told = json.loads(subprocess.run([*call, "--json"], capture_output=True, text=True, check=True).stdout)
+    call = ["rate", str(source), "--report", str(path)]
+    told = json.loads(nursery.run(*call, "--json").stdout)
     text = path.read_text("utf-8")
     assert text.startswith("<!doctype html>")
     for part in ("http://", "https://", "<script", "<link", "<img", "<b>", "<i>"):
@@ -186,7 +185,7 @@ def test_the_report_stands_alone_and_shows_what_was_found(tmp_path: Path) -> Non
     assert told["running"][-1]["log_loss"] == pytest.approx(told["log_loss"])
     assert sum(count for _, count in told["histogram"]) == 24
     for wrong in ("/nowhere/at/all.html", str(tmp_path)):
-        done = subprocess.run([*call[:-1], wrong], capture_output=True, text=True, check=False)
+        done = nursery.run(*call[:-1], wrong)
         assert (done.returncode, "cannot be written" in done.stderr) == (2, True)
 
 

@@ -1,8 +1,6 @@
 """Calibration: boundaries that do what they say, scores that accept as many as asked for, tables that can be pasted."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +12,7 @@ from evenmatch.errors import LabError
 from evenmatch.lab import files
 from evenmatch.lab.calibrate import cinder_of, even_of, least_wait_s, lobbies_of, tiers_of, windows_of
 from evenmatch.matchers.cinder import bucket_edges, sanction_score
+from tests import nursery
 
 
 def ratings(count: int = 20_000, seed: int = 4) -> Array:
@@ -113,11 +112,11 @@ def test_lobbies_of_the_usual_size_are_taken(tmp_path: Path) -> None:
 def test_the_tables_can_be_pasted(tmp_path: Path) -> None:
     file = tmp_path / "r.csv"
     file.write_text("rating\n" + "\n".join(f"{value:.0f}" for value in ratings(500)) + "\n")
-    command = [sys.executable, "-m", "evenmatch", "lab", "calibrate", "--ratings", str(file), "--arrivals", "30"]
-    told = json.loads(subprocess.run([*command, "--json"], capture_output=True, text=True, check=True).stdout)
+    command = ["lab", "calibrate", "--ratings", str(file), "--arrivals", "30"]
+    told = json.loads(nursery.run(*command, "--json").stdout)
     specs = config.parse(told["toml"], "pasted")
     assert [spec.matcher.name for spec in specs] == ["epgc", "even", "ladder", "buckets"]
-    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    shown = nursery.run(*command).stdout
     assert told["toml"] in shown
     plainly = " ".join(shown.split())
     assert "the median player meets somebody, nine times in ten, within 30 s if" in plainly
@@ -151,16 +150,16 @@ def test_a_rating_that_no_queue_takes_is_named(tmp_path: Path) -> None:
 def test_epgc_and_even_get_the_format_that_is_asked_for(tmp_path: Path) -> None:
     file = tmp_path / "r.csv"
     file.write_text("rating\n" + "\n".join(f"{value:.0f}" for value in ratings(500)) + "\n")
-    command = [sys.executable, "-m", "evenmatch", "lab", "calibrate", "--ratings", str(file), "--json", "--format"]
+    command = ["lab", "calibrate", "--ratings", str(file), "--json", "--format"]
     for words in ("2x4", "4v4"):
-        told = json.loads(subprocess.run([*command, words], capture_output=True, text=True, check=True).stdout)
+        told = json.loads(nursery.run(*command, words).stdout)
         assert "which is a match of 2x4" in told["toml"]
         (spec,) = config.parse(told["toml"], "pasted")
         assert spec.format.seats == spec.matcher.parameters["lobby_size"] == 8
-    played = subprocess.run([*command, "2x4", "--arrivals", "60"], capture_output=True, text=True, check=True)
+    played = nursery.run(*command, "2x4", "--arrivals", "60")
     (even,) = (spec for spec in config.parse(json.loads(played.stdout)["toml"], "x") if spec.matcher.name == "even")
     assert str(even.format) == "2x4"
     for words, said in (("4v5", "is no format"), ("1x1", "two players at least")):
-        refused = subprocess.run([*command, words], capture_output=True, text=True, check=False)
+        refused = nursery.run(*command, words)
         assert refused.returncode == 2
         assert said in refused.stderr

@@ -11,6 +11,7 @@ from concurrent.futures.process import BrokenProcessPool
 from html import escape
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -24,15 +25,15 @@ from evenmatch.lab.intervals import Interval, flattened, over
 from evenmatch.lab.queues import for_matcher
 from evenmatch.lab.report import html
 from evenmatch.lab.runs import Case, program, run
+from tests import nursery
 
 from .small import crowd
 
 SHORT = {"hours": 0.2, "seeds": 2, "workers": 1}
 
 
-def lab(*arguments: str, **more: object) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "evenmatch", "lab", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=240, **more)  # type: ignore[call-overload,no-any-return]
+def lab(*arguments: str, **more: Any) -> "subprocess.CompletedProcess[str]":
+    return nursery.run("lab", *arguments, **more)
 
 
 def test_what_is_kept_is_not_run_again_and_is_the_same(tmp_path: Path) -> None:

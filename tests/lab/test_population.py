@@ -1,7 +1,6 @@
 """Population files: mistakes are named by key, what is left out stays an assumption, and every key is documented."""
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from evenmatch.errors import LabError
 from evenmatch.lab import population, traffic
 from evenmatch.lab.keys import keys_of
 from evenmatch.lab.population_page import population_page
+from tests import nursery
 
 from .small import FOLDER, crowd
 
@@ -70,8 +70,7 @@ def test_the_page_is_made_from_the_code_and_every_key_has_a_meaning() -> None:
 @pytest.mark.slow
 def test_the_command_prints_presets_that_are_populations(tmp_path: Path) -> None:
     def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
-        command = [sys.executable, "-m", "evenmatch", "lab", "population", *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, timeout=120)
+        return nursery.run("lab", "population", *arguments, cwd=tmp_path)
 
     assert [line.split()[0] for line in run().stdout.splitlines()] == list(population.PRESETS)
     text = run("team5-small").stdout

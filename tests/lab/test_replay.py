@@ -3,7 +3,6 @@
 import json
 import sqlite3
 import subprocess
-import sys
 from pathlib import Path
 
 import msgspec
@@ -25,6 +24,7 @@ from evenmatch.matchers.registry import build
 from evenmatch.storage.memory import MemoryJournal
 from evenmatch.storage.protocol import Commit, Journal
 from evenmatch.storage.sqlite import SqliteJournal
+from tests import nursery
 
 
 def write(journal: Journal, spec: QueueSpec, seed: int = 1, tickets: int = 60) -> None:
@@ -231,8 +231,7 @@ def test_parameters_are_told_with_their_defaults() -> None:
 
 
 def run_in(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "evenmatch", "replay", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, timeout=120)
+    return nursery.run("replay", *arguments, cwd=folder)
 
 
 @pytest.mark.parametrize("harm", ["UPDATE checkpoints SET hash = 'x'", "DELETE FROM commits WHERE rowid > 60"])

@@ -2,7 +2,6 @@
 
 import re
 import subprocess
-import sys
 from itertools import combinations
 from pathlib import Path
 
@@ -11,11 +10,11 @@ import pytest
 from evenmatch import __version__, lab
 from evenmatch.lab import report
 from evenmatch.pages.charts import Chart, Series, svg
+from tests import nursery
 
 
 def run(*arguments: str, cwd: Path) -> "subprocess.CompletedProcess[str]":
-    command = [sys.executable, "-m", "evenmatch", "lab", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd, timeout=120)
+    return nursery.run("lab", *arguments, cwd=cwd)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import json
 import re
 import subprocess
-import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from evenmatch.pages.charts import Chart, Mark, Series, number, svg, ticks
 from evenmatch.reproduce import buckets, cinder, epgc, epgc_claims, ladder, ladder_comparison, lom, pairings, report
 from evenmatch.reproduce.line import AGREES, DIFFERS, DOCUMENT_WRONG, Chapter, Effort, Ledger, Line
 from evenmatch.reproduce.run import DOCUMENTS, chosen, run
+from tests import nursery
 
 SMALL = Effort(pairings=200_000)
 MODULES = {"epgc": epgc, "ladder": ladder, "buckets": buckets, "lom": lom, "cinder": cinder}
@@ -322,9 +322,7 @@ def test_ticks_and_numbers_are_round() -> None:
 
 
 def evenmatch(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "evenmatch", "reproduce", *arguments], capture_output=True, text=True, check=False
-    )
+    return nursery.run("reproduce", *arguments)
 
 
 def test_json_is_exactly_the_lines(tmp_path: Path) -> None:

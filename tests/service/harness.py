@@ -23,8 +23,8 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 from evenmatch.client import Event, SyncClient
-
-from .nursery import Forked
+from tests import nursery
+from tests.nursery import Forked
 
 PATIENCE_S: Final = 60.0
 """Longer than anything takes, on a loaded machine too."""
@@ -47,14 +47,11 @@ def evenmatch(
     *arguments: str, env: Mapping[str, str] | None = None, cwd: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run the command line to its end."""
-    return subprocess.run(
-        [sys.executable, "-m", "evenmatch", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        env=clean_environment() | dict(env or {}),
-        cwd=cwd,
-    )
+    given = clean_environment() | dict(env or {})
+    if "PYTHONPATH" not in (env or {}):
+        return nursery.run(*arguments, env=given, cwd=cwd, timeout=PATIENCE_S)
+    command = [sys.executable, "-m", "evenmatch", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, env=given, cwd=cwd)
 
 
 def clean_environment() -> dict[str, str]:

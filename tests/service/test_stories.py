@@ -231,9 +231,10 @@ def test_who_waits_for_a_slow_wave_is_told_when_it_is_due() -> None:
         first = await joined(client, "slow", "ann")
 
         async def run() -> bool:
-            return bool(await app.runner.ask(lambda views, _: views.engine.timetable("slow").next_wave_ms))
+            timetable = await app.runner.ask(lambda views, _: views.engine.timetable("slow"))
+            return timetable.next_wave_ms > 0 and timetable.flight is None
 
-        await until(run, "the first wave")
+        await until(run, "the first wave's end")
         await client.delete(f"/v1/tickets/{first}")
         name = await joined(client, "slow", "ben")
         story = (await client.get(f"/v1/tickets/{name}/story")).json()["story"]
