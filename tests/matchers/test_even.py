@@ -237,7 +237,7 @@ def test_who_met_lately_meets_again_only_if_nobody_else_is_there() -> None:
     found = Even().plan(snapshot)
     assert not pairs(found) & {(0, 1), (2, 3)}
     again = Even().plan(duel([1500, 1500], met=[[0, 1]]))
-    assert again.match_details[0]["terms"]["repeat"] == 1
+    assert again.match_details[0]["terms"]["repeat"] == Even().weight_repeat
 
 
 def overtaken(snapshot: Snapshot, found: Plan, matcher: Even) -> list[tuple[int, int]]:

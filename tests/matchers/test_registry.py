@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from evenmatch.domain.snapshot import Snapshot
 from evenmatch.errors import MatcherError
-from evenmatch.matchers.registry import build, names
+from evenmatch.matchers.registry import build, in_force, names
 
 KNOWN = ", ".join(names())
 
@@ -39,3 +40,15 @@ def test_a_mistake_is_answered_with_what_would_be_right(name: str, parameters: d
     with pytest.raises(MatcherError) as caught:
         build(name, parameters)
     assert str(caught.value) == words
+
+
+def test_a_default_that_stands_for_something_is_told_as_that() -> None:
+    assert in_force("ladder", {})["window_of"] == "lead"
+    assert in_force("ladder", {"solver": "optimal"})["window_of"] == "either"
+    assert in_force("ladder", {"window_of": "both"})["window_of"] == "both"
+    crowd = Snapshot.from_columns(rating=[1500.0, 1600.0], active_population=167)
+    assert in_force("ladder", {}, crowd)["active_population"] == 167
+    assert in_force("ladder", {})["active_population"] is None, "each wave measures it"
+    scales = {one["name"]: one["scale"] for one in in_force("lom", {})["features"]}
+    assert scales == {"rating": 400.0, "ping_ms": 50.0}
+    assert [one["name"] for one in in_force("lom", {}, crowd)["features"]] == ["rating"], "nobody brought a ping"

@@ -105,12 +105,12 @@ def _show(outcome: planning.Outcome) -> None:
         for title in ("waits on", "reason", ""):
             table.add_column(title, overflow="fold")
         for one in outcome.unmatched:
-            table.add_row(Text(one.ticket), one.reason, one.detail)
+            table.add_row(Text(_visible(one.ticket)), one.reason, one.detail)
         console.print(table)
     for step in outcome.trace:
         words = f"  {step['words']}" if "words" in step else ""
         line = "  ".join(f"{key}={_told(key, value)}" for key, value in step.items() if key != "words")
-        console.print(Text(f"  {line}{words}"))
+        console.print(Text(_visible(f"  {line}{words}")))
     seated = sum(len(team) for match in outcome.matches for team in match.teams)
     console.print(
         f"{len(outcome.matches)} match{'es' * (len(outcome.matches) != 1)}, {seated} tickets seated, "
@@ -141,7 +141,7 @@ def _matches(outcome: planning.Outcome) -> Table:
     for title in ("match", "teams", "cost", "quality", *keys):
         table.add_column(title, overflow="fold")
     for number, match in enumerate(outcome.matches, 1):
-        teams = " vs ".join(", ".join(team) for team in match.teams)
+        teams = _visible(" vs ".join(", ".join(team) for team in match.teams))
         even = "" if match.quality is None else f"{match.quality:.0%}"
         table.add_row(
             str(number), Text(teams), _short(match.cost), even, *(Text(_short(match.details.get(key))) for key in keys)
@@ -153,7 +153,14 @@ def _short(value: Any) -> str:
     if isinstance(value, dict):
         found = {key: one for key, one in value.items() if one}  # such as the terms of a match
         return ", ".join(f"{key} {one:.3g}" if isinstance(one, float) else f"{key} {one}" for key, one in found.items())
-    return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+    if isinstance(value, list) and value and all(isinstance(one, dict) and "roles" in one for one in value):
+        return _visible("; ".join(f"{one['ticket']}: {', '.join(one['roles'])}" for one in value))
+    return _visible("" if value is None else f"{value:g}" if isinstance(value, float) else str(value))
+
+
+def _visible(text: str) -> str:
+    """A caller's text without what would steer the terminal: such characters are spelt out."""
+    return "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
 
 
 def _told(key: str, value: Any) -> str:

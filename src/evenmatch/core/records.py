@@ -43,6 +43,10 @@ _STANDINGS = {
 }
 
 
+_STATUSES = {status.value: status.word for status in Status}
+_CAUSES = {cause.value: cause.word if cause else None for cause in Cause}
+
+
 class Departures(msgspec.Struct, frozen=True):
     """Tickets and matches that leave the state, as (number, record)."""
 
@@ -74,8 +78,8 @@ def _tickets(queue: QueueState, slots: Array, now_ms: int) -> list[dict[str, Any
     records = [
         {
             "queue": queue.spec.name,
-            "status": Status(status).word,
-            "cause": Cause(cause).word if cause else None,
+            "status": _STATUSES[status],
+            "cause": _CAUSES[cause],
             "joined_ms": joined_ms,
             "waited_ms": waited_ms,
             "misses": misses,
@@ -124,9 +128,10 @@ def proposal_record(state: State, proposal: int) -> dict[str, Any] | None:
     return None if found is None else _proposals(state, found[0], np.array([found[1]]))[0]
 
 
-def _proposals(state: State, queue: QueueState, rows: Array) -> list[dict[str, Any]]:
+def _proposals(state: State, queue: QueueState, rows: Array, made: Array | None = None) -> list[dict[str, Any]]:
+    """`made`: when each came about, if not when it was proposed."""
     p = queue.proposals
-    columns = (p.proposal, p.wave, p.made_ms, p.deadline_ms, p.pending, p.standing, p.cost)
+    columns = (p.proposal, p.wave, p.made_ms if made is None else made, p.deadline_ms, p.pending, p.standing, p.cost)
     quality = _or_none(p.quality[rows])
     records = []
     for number, wave, made_ms, deadline_ms, pending, standing, cost, even, teams in zip(
@@ -171,7 +176,7 @@ def _teams(state: State, queue: QueueState, rows: Array) -> list[list[list[dict[
     found: list[list[list[dict[str, Any]]]] = []
     for many in count.tolist():
         told = list(islice(seats, many))
-        teams: list[list[dict[str, Any]]] = [[] for _ in range(max((team for _, team, _ in told), default=-1) + 1)]
+        teams: list[list[dict[str, Any]]] = [[] for _ in range(max([team for _, team, _ in told], default=-1) + 1)]
         for ticket, team, players in told:
             teams[team].append({"ticket": ticket, "players": players})
         found.append(teams)
@@ -185,8 +190,5 @@ def match_record(state: State, match: int) -> dict[str, Any] | None:
 
 
 def _matches(state: State, queue: QueueState, rows: Array) -> list[dict[str, Any] | None]:
-    made_ms = queue.proposals.over_ms[rows].tolist()
-    return [
-        None if record["standing"] in ("open", "failed", "joined") else record | {"made_ms": when}
-        for record, when in zip(_proposals(state, queue, rows), made_ms, strict=True)
-    ]
+    records = _proposals(state, queue, rows, queue.proposals.over_ms)
+    return [None if record["standing"] in ("open", "failed", "joined") else record for record in records]

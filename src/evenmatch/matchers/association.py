@@ -30,7 +30,7 @@ from evenmatch.errors import MatcherError
 from evenmatch.matchers.parameters import choice, number
 from evenmatch.numerics.profiles import Profiles
 
-__all__ = ["DEFAULT", "Declared", "Feature", "declared_features", "kept", "profiles_of", "required", "words"]
+__all__ = ["DEFAULT", "Declared", "Feature", "counted", "declared_features", "kept", "profiles_of", "required", "words"]
 
 Declared: TypeAlias = list[dict[str, Any]]
 """Features as queues.toml has them: tables of name, kind, weight, scale."""
@@ -96,6 +96,14 @@ def kept(matcher: str, features: Declared | None) -> tuple[str, ...]:
     """The facts and traits beside rating and ping that a queue must keep for these features."""
     names = [feature.name for feature in declared_features(matcher, features) if feature.name not in OWN]
     return tuple(column for name in names for column in (f"profile.{name}", name))
+
+
+def counted(matcher: str, features: Declared | None, snapshot: Snapshot | None) -> Declared:
+    """The features that count, as queues.toml would declare them; by default those of which a snapshot has any."""
+    wanted = declared_features(matcher, features)
+    if features is None and snapshot is not None:
+        wanted = tuple(feature for feature in wanted if _anybody_has(snapshot, feature.name))
+    return [feature._asdict() for feature in wanted]
 
 
 def required(matcher: str, features: Declared | None) -> tuple[tuple[str, ...], ...]:

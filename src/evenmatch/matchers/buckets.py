@@ -188,7 +188,7 @@ class Buckets:
     def window_after(self, waited_ms: int, _misses: int | None, rating: float) -> str:
         """The range after a wait, in words."""
         reach = min(waited_ms // milliseconds(self.growth_s), int(range_limit([rating], self.range_max)[0]))
-        wide = "" if isinstance(self.bucket, str) else f" of {self.bucket:,.10g}"
+        wide = "" if isinstance(self.bucket, str) else f" of {self.bucket:,.10g} points"
         return f"{reach:,} bucket{'s' * (reach != 1)}{wide}"
 
     def _columns(self, snapshot: Snapshot, order: Array) -> tuple[Array, Array, Array]:

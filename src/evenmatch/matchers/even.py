@@ -51,6 +51,7 @@ from evenmatch.matchers.even_held import with_holding
 from evenmatch.matchers.even_pairs import Solved, by_earliest, solve_pairs
 from evenmatch.matchers.even_parameters import (
     NO_ROLES,
+    OFF_ROLE,
     WORK_MOST,
     Hold,
     WindowRule,
@@ -112,7 +113,7 @@ class Even:
         latency_cap_ms: float = 0,
         sides: Sequence[str] = (),
         roles: Mapping[str, int] = NO_ROLES,
-        off_role: float | str = 1,
+        off_role: float | str = OFF_ROLE,
         work: int = 150_000,
     ) -> None:
         """Parameters, all of them optional.
@@ -191,9 +192,10 @@ class Even:
         pool, sideless = self.pool(snapshot)
         solved = self._solve(pool, form)
         rosters, team_of = by_earliest(solved)
-        terms, gap = self._terms(pool, form, rosters, team_of)
+        terms, gap, (_, role_of) = self._terms(pool, form, rosters, team_of)
         cost = plan_costs(terms, self.weights)
         self._check(pool, form, rosters, team_of, cost)
+        parts = terms * self.weights.array
         seated = rosters[rosters >= 0]
         reasons = np.full(len(snapshot), int(Reason.PARTY_TOO_LARGE), np.int8)
         reasons[sideless & (snapshot.size <= form.size)] = int(Reason.CANNOT_PLAY_SIDE)
@@ -202,18 +204,17 @@ class Even:
         total, due = float(cost.sum()), pool.level > 0
         due_left = int(np.count_nonzero(due)) - int(np.count_nonzero(due[seated]))
         details = details_of(
-            solved, int(pool.size[seated].sum()), total, int(np.count_nonzero(due)), due_left, hold=self.hold
+            *(solved, int(pool.size[seated].sum()), total, int(np.count_nonzero(due)), due_left),
+            hold=self.hold,
+            held=bool(np.any(reasons == int(Reason.HELD))),
         )
         ticket = snapshot.ticket[pool.rows]
         steps: tuple[dict[str, Any], ...] = ()
         if trace:
             members = [ticket[match[match >= 0]].tolist() for match in rosters]
-            steps = trace_of(
-                details, solved.steps, len(pool.rows), pool.window, members, cost, terms, self.weights.array
-            )
+            steps = trace_of(details, solved.steps, len(pool.rows), pool.window, members, cost, parts)
         roles = None
         if self.roles:
-            _, role_of = self._roles(pool, form, rosters, team_of)
             roles = named_roles(ticket, rosters, pool.start, role_of, tuple(self.roles))
         width = int((rosters >= 0).sum(axis=1).max()) if len(rosters) else 0
         rosters, team_of = rosters[:, :width], team_of[:, :width]
@@ -223,7 +224,7 @@ class Even:
             cost=cost,
             reasons=reasons,
             details=details,
-            match_details=match_details(terms, gap, self._named_sides(ticket, rosters, team_of), roles),
+            match_details=match_details(parts, gap, self._named_sides(ticket, rosters, team_of), roles),
             trace=steps,
         )
 
@@ -291,7 +292,7 @@ class Even:
         return legal, cost
 
     def _judged(self, pool: Pool, form: Format, rosters: Array, team_of: Array) -> tuple[Array, Array]:
-        terms, _ = self._terms(pool, form, rosters, team_of)
+        terms, _, _ = self._terms(pool, form, rosters, team_of)
         cost = plan_costs(terms, self.weights)
         return ~np.any(list(self._breaches(pool, form, rosters, team_of, cost).values()), axis=0), cost
 
@@ -317,8 +318,9 @@ class Even:
             places=tuple(self.roles.values()),
             work=self.work,
         )
-        seat = seat_of(pool, self.weights, self.rating_scale, form.seats, self.wait_value)
-        value = seat_values(pool, self.wait_value, worth, seat)
+        wait_value = 0.0 if form.seats == 2 else self.wait_value  # pairs: matches, turns, cost, and nothing else
+        seat = seat_of(pool, self.weights, self.rating_scale, form.seats, wait_value)
+        value = seat_values(pool, wait_value, worth, seat)
         base = 0.0 if self.hold else seat
         return solve_teams(pool, rules, value, self.judge_of(pool, form), hold=self.hold, seat=base)
 
@@ -326,13 +328,18 @@ class Even:
         """What says of any rosters and teams over the places of a pool which matches keep the rules, and their cost."""
         return partial(self._judged, pool, form)
 
-    def _terms(self, pool: Pool, form: Format, rosters: Array, team_of: Array) -> tuple[Array, Array | None]:
-        """The terms of each match; and, with several teams, the gap between the means of strongest and weakest."""
+    def _terms(
+        self, pool: Pool, form: Format, rosters: Array, team_of: Array
+    ) -> tuple[Array, Array | None, tuple[Array, Array]]:
+        """The terms of each match; with several teams the gap between the means of strongest and weakest; and the
+        roles: float64[k]: what those of each match cost at the least, inf = they can't be given out; and all of them.
+        """
         mu = pool.mu
         if self.sides and len(rosters):
             mu = np.zeros(len(pool.rows))
             mu[rosters] = np.where(team_of == 0, pool.first[rosters], pool.second[rosters])
-        role, _ = self._roles(pool, form, rosters, team_of)
+        places = np.array(list(self.roles.values()), np.int64)
+        role, role_of = plan_roles(rosters, team_of, pool.start, pool.role_cost, places, form.teams)
         terms = plan_terms(
             rosters,
             team_of,
@@ -348,20 +355,15 @@ class Even:
             met=pool.met,
         )
         if form.teams == 1:
-            return terms, None
+            return terms, None, (role, role_of)
         total = mu if len(mu) == len(pool.size) else np.add.reduceat(mu, pool.start[:-1])
         sums = np.zeros((len(rosters), form.teams))
         match, column = np.nonzero(rosters >= 0)
         np.add.at(sums, (match, team_of[match, column]), total[rosters[match, column]])
-        return terms, (sums.max(axis=1) - sums.min(axis=1)) / form.size
-
-    def _roles(self, pool: Pool, form: Format, rosters: Array, team_of: Array) -> tuple[Array, Array]:
-        """float64[k]: what the roles of each match cost at the least, inf = they can't be given out; and all roles."""
-        places = np.array(list(self.roles.values()), np.int64)
-        return plan_roles(rosters, team_of, pool.start, pool.role_cost, places, form.teams)
+        return terms, (sums.max(axis=1) - sums.min(axis=1)) / form.size, (role, role_of)
 
     def _breaches(self, pool: Pool, form: Format, rosters: Array, team_of: Array, cost: Array) -> dict[str, Array]:
-        terms, _ = self._terms(pool, form, rosters, team_of)
+        terms, _, (role, _) = self._terms(pool, form, rosters, team_of)
         return breaches(
             rosters,
             team_of,
@@ -378,7 +380,7 @@ class Even:
             latency_cap=self.latency_cap_ms or np.inf,
             reach=pool.reach,
             apart=pool.apart,
-            role=self._roles(pool, form, rosters, team_of)[0],
+            role=role,
             cost=cost,
             true_cost=plan_costs(terms, self.weights),
         )

@@ -29,13 +29,15 @@ SAID_LEAST: Final = 0.05
 """Of what a match costs: terms with a smaller share are not put in words."""
 
 
-def details_of(solved: Solved, seats: int, cost: float, due: int, due_left: int, *, hold: bool) -> dict[str, Any]:
+def details_of(
+    solved: Solved, seats: int, cost: float, due: int, due_left: int, *, hold: bool, held: bool
+) -> dict[str, Any]:
     """Of the plan as a whole: what was reached, and how far from the best that can be at most.
 
     The objective is the cost less what it counts beside it that these are seated (`even_worth`), the lower the better;
     no plan that seats as many is below `bound`, with `hold` no plan at all. Of pairs turns are no part of the
     objective: there it is no plan that seats as many and gives those who are due as much. `cost_bound` is for as many
-    seats, whoever waits.
+    seats, whoever waits. `held`: somebody was left for a better match.
     """
     slack, cost_bound = solved.slack, solved.cost_bound
     if cost_bound is None and not hold:
@@ -56,31 +58,30 @@ def details_of(solved: Solved, seats: int, cost: float, due: int, due_left: int,
         "due_left": due_left,
         **solved.account,
     }
-    return {**told, "words": in_words(told, hold=hold)}
+    return {**told, "words": in_words(told, hold=hold, held=held)}
 
 
-def in_words(told: dict[str, Any], *, hold: bool = False) -> str:
+def in_words(told: dict[str, Any], *, hold: bool = False, held: bool = False) -> str:
     """The same in a sentence or two."""
     seats, most = told["seats"], told["seats_bound"]
     due = ""
     if told["due"]:
         many, left = told["due"], told["due_left"]
-        due = f" {many} tickets have waited so long that they go first" if many > 1 else " 1 ticket goes first"
-        due += (
-            f"; {left} of them still wait." if many > 1 else "; it still waits." if left else ", for it waited so long."
-        )
+        due = f" {many:,} tickets go first" if many > 1 else " 1 ticket goes first"
+        due += ", by wait or missed waves; "
+        due += f"{left:,} of them still wait." if many > 1 else "it still waits." if left else "it is seated."
     if not seats:
-        bound = f"no plan could seat more than {most} players." if most else "no plan could seat anybody."
-        if most and hold:
+        bound = f"no plan could seat more than {most:,} players." if most else "no plan could seat anybody."
+        if held:
             bound += " Poor matches were left for later."
         return f"Nobody is seated; {bound}{due}"
     if seats == most:
-        seated = f"{seats} players are seated, and no plan could seat more."
+        seated = f"{seats:,} players are seated, and no plan could seat more."
     else:
-        seated = f"{seats} players are seated; no plan could seat more than {most}."
+        seated = f"{seats:,} players are seated; no plan could seat more than {most:,}."
     if hold:
         costs = f" The matches cost {told['cost']:.4g} in all"
-        costs += "." if seats == most else "; poor ones were left for later."
+        costs += "; poor ones were left for later." if held else "."
     elif told["cost"] <= told["cost_bound"]:
         costs = f" The matches cost {told['cost']:.4g} in all, and no plan that seats as many costs less."
     else:
@@ -96,8 +97,11 @@ def in_words(told: dict[str, Any], *, hold: bool = False) -> str:
         elif told.get("solver") == "pairs" and told["optimality_gap"] == 0:
             costs += " That is proven: those that cost less pass over one who goes first."
     if told["optimality_gap"] and (hold or told.get("solver") in ("teams", "cheap")):
-        what = "what seats are worth" if hold else "waits"
-        costs += f" With {what} counted, the best plan there is gains {told['optimality_gap']:.4g} at the most."
+        turns = " and turns" if told["due"] else ""
+        what = "With what seats are worth counted, the" if hold else f"With waits{turns} counted, the"
+        if told["objective"] == told["cost"]:
+            what = "The"
+        costs += f" {what} best plan there is gains {told['optimality_gap']:.4g} at the most."
     elif hold and told["optimality_gap"] == 0:
         costs += " With what seats are worth counted, no plan is better."
     return seated + costs + due
@@ -121,8 +125,8 @@ def too_few_left(size: Array, seated: Array, reasons: Array, seats: int) -> Arra
 def match_details(
     terms: Array, gap: Array | None, sides: dict[str, Array] | None, roles: list[list[dict[str, Any]]] | None = None
 ) -> Table:
-    """Of each match: its terms; with two teams or more the gap between the strongest and the weakest; with sides or
-    roles who plays which."""
+    """Of each match: its terms, weights counted, so that they add up to its cost; with two teams or more the gap
+    between the strongest and the weakest; with sides or roles who plays which."""
     if not len(terms):
         return Table()
     columns: dict[str, Any] = {"terms": Table({name: terms[:, at].copy() for at, name in enumerate(TERMS)})}
@@ -138,13 +142,21 @@ def match_details(
 def named_roles(
     ticket: Array, rosters: Array, start: Array, role_of: Array, names: tuple[str, ...]
 ) -> list[list[dict[str, Any]]]:
-    """Of each match: its tickets, and the roles of the players of each, in the order that the ticket names them."""
-    first, numbers = start.tolist(), ticket.tolist()
-    called = [names[role] if role >= 0 else "" for role in role_of.tolist()]
-    return [
-        [{"ticket": numbers[row], "roles": called[first[row] : first[row + 1]]} for row in match if row >= 0]
-        for match in rosters.tolist()
+    """Of each match: its tickets, and the roles of the players of each, in the order that the ticket names them.
+
+    Single players of one role share a list: of a large wave there are tens of thousands.
+    """
+    called = [*names, ""]  # the last for -1
+    alone = [[name] for name in called]
+    codes = role_of.tolist()
+    seated = rosters >= 0
+    rows = rosters[seated]
+    told = [
+        {"ticket": number, "roles": alone[codes[at]] if end == at + 1 else [called[code] for code in codes[at:end]]}
+        for number, at, end in zip(ticket[rows].tolist(), start[rows].tolist(), start[rows + 1].tolist(), strict=True)
     ]
+    ends = np.cumsum(np.count_nonzero(seated, axis=1)).tolist()
+    return [told[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
 
 
 def trace_of(
@@ -155,17 +167,18 @@ def trace_of(
     tickets: list[list[int]],
     cost: Array,
     terms: Array,
-    weights: Array,
 ) -> tuple[dict[str, Any], ...]:
-    """The account of a wave: who could be seated and how wide their windows are, what the solver did,
-    and every match."""
+    """The account of a wave: who is looked at and how wide their windows are, what the solver did, and every match.
+
+    `terms`, float64[k, 7]: of each match, weights counted.
+    """
     finite = windows[np.isfinite(windows)]
     narrow, wide = (float(finite.min()), float(finite.max())) if len(finite) else (None, None)
     free = len(windows) - len(finite)
     if narrow is None:
-        looked = f"{waiting} tickets could be seated; " + ("all accept any rating." if free else "there is nobody.")
+        looked = f"{waiting} tickets are looked at; " + ("all accept any rating." if free else "there is nobody.")
     else:
-        looked = f"{waiting} tickets could be seated; windows are {narrow:.4g} to {wide:.4g} points wide"
+        looked = f"{waiting} tickets are looked at; windows are {narrow:.4g} to {wide:.4g} points wide"
         looked += f", and {free} accept any rating." if free else "."
     steps: list[dict[str, Any]] = [
         {
@@ -182,7 +195,7 @@ def trace_of(
     for match, (members, price, row) in enumerate(zip(tickets, cost.tolist(), terms, strict=True)):
         step = {"step": "match", "match": match, "tickets": members, "cost": price}
         step["terms"] = dict(zip(TERMS, row.tolist(), strict=True))
-        step["words"] = _of_match(price, row * weights)
+        step["words"] = _of_match(price, row)
         steps.append(step)
     return tuple(steps)
 

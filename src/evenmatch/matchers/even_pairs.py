@@ -108,6 +108,7 @@ def solve_pairs(
     told = np.array([int(_WHY[code]) for code in range(len(_WHY))], np.int8)
     if worth is not None:
         told[pair_pool.ACCEPTABLE] = int(Reason.HELD)
+        most = (len(solos) - int(np.count_nonzero(why != pair_pool.ACCEPTABLE))) // 2
     reasons[solos[alone]] = np.where(_no_other_side(given, alone), int(Reason.SIDE_MISSING), told[why])
     rosters = np.column_stack([solos[earlier], solos[later]])
     teams = np.zeros(rosters.shape, np.int64)

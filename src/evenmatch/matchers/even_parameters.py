@@ -36,6 +36,7 @@ __all__ = [
     "NEIGHBOURS",
     "NEVER",
     "NO_ROLES",
+    "OFF_ROLE",
     "OLDER",
     "POLICIES",
     "WORK_MOST",
@@ -56,6 +57,8 @@ POLICIES: Final = ("mean", "older", "both")
 MEAN, OLDER, BOTH = range(3)
 NO_ROLES: Final[Mapping[str, int]] = {}
 NEVER: Final = "never"
+OFF_ROLE: Final = 1
+"""By default, what it costs to play a role that one did not name."""
 WORK_MOST: Final = 10**9
 SIDES: Final = 2
 _NAME: Final = "even"
@@ -90,7 +93,7 @@ class WindowRule(NamedTuple):
         if waited_ms >= self.window_free_s * 1000:
             return "without limit"
         width = self.window + self.window_growth * waited_ms / 1000
-        return f"{'about ' * (self.window_density > 1)}{round(width, 1):,.10g}"
+        return f"{'about ' * (self.window_density > 1)}{round(width, 1):,.10g} points"
 
 
 class Hold(NamedTuple):

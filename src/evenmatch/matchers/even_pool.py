@@ -8,8 +8,9 @@ who brings some as too far from the others; without any such column `ping_ms` is
 The cap on latency makes regions unreachable: what a ticket's worst player can't reach, it can't.
 
 Roles. A player names roles, the best liked first: that one costs nothing, the others named half of `off_role`, and
-those not named `off_role`, or can't be played if that is "never". Who names none plays any, at no cost. Roles that the
-queue does not have are refused at the door; in columns that came another way they do not count.
+those not named `off_role`. If that is "never" they can't be played, and the others named cost half of its default. Who
+names none plays any, at no cost. Roles that the queue does not have are refused at the door; in columns that came
+another way they do not count.
 
 What a seat is worth, with `hold` (without it nobody asks). Let rho be newcomers for each rating point and second near a
 ticket: those within half a `rating_scale` who have not missed a wave, over that range, and over the longest wait among
@@ -31,7 +32,7 @@ from evenmatch.domain.snapshot import Snapshot
 from evenmatch.domain.ticket import FACT_MAX, RATING_DEFAULT, SIGMA
 from evenmatch.domain.venue import LATENCY
 from evenmatch.errors import MatcherError
-from evenmatch.matchers.even_parameters import DENSE_LEAST, NEIGHBOURS, NEVER, NO_ROLES, Hold, WindowRule
+from evenmatch.matchers.even_parameters import DENSE_LEAST, NEIGHBOURS, NEVER, NO_ROLES, OFF_ROLE, Hold, WindowRule
 from evenmatch.numerics.match_terms import Weights
 from evenmatch.numerics.rating_windows import thinness, windows_of
 
@@ -134,14 +135,17 @@ def role_prices(snapshot: Snapshot, roles: tuple[str, ...], off_role: float) -> 
     if not roles:
         return np.empty((len(snapshot.player), 0))
     named = snapshot.traits.get("roles") or (None,) * len(snapshot.player)
-    known: dict[tuple[str, ...] | None, list[float]] = {}
-    for wishes in named:
-        if wishes not in known:
-            liked = [role for role in wishes or () if role in roles]
-            half = 0.0 if off_role == np.inf else off_role / 2.0
-            prices = {role: 0.0 if role == liked[0] else half for role in liked}
-            known[wishes] = [prices.get(role, off_role) if liked else 0.0 for role in roles]
-    return np.array([known[wishes] for wishes in named], np.float64).reshape(-1, len(roles))
+    codes = {wishes: code for code, wishes in enumerate(dict.fromkeys(named))}  # of many players, few wishes
+    half = (OFF_ROLE if off_role == np.inf else off_role) / 2.0
+    rows: list[list[float]] = []
+    for wishes in codes:
+        liked = [role for role in wishes or () if role in roles]
+        prices = {role: 0.0 if role == liked[0] else half for role in liked}
+        rows.append([prices.get(role, off_role) if liked else 0.0 for role in roles])
+    found: Array = np.array(rows, np.float64).reshape(-1, len(roles))[
+        np.array([*map(codes.__getitem__, named)], np.int64)
+    ]
+    return found
 
 
 def due_levels(due: Array) -> Array:

@@ -8,7 +8,7 @@ remains.
 Everything else is as in `lom`. How it is done fast: `numerics/greedy_sessions`.
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
@@ -17,7 +17,7 @@ from evenmatch.domain.explanation import Explanation
 from evenmatch.domain.match import Plan
 from evenmatch.domain.queue import Format
 from evenmatch.domain.snapshot import Snapshot
-from evenmatch.matchers.association import Declared, kept, required, words
+from evenmatch.matchers.association import Declared, counted, kept, required, words
 from evenmatch.matchers.sessions import (
     assigned,
     explain_session,
@@ -59,6 +59,10 @@ class L2m:
     def words(self) -> tuple[str, ...]:
         """Those of `keeps` that are words."""
         return words(self.name, self.features)
+
+    def stands_for(self, snapshot: Snapshot | None) -> dict[str, Any]:
+        """What counts where a parameter is left out."""
+        return {"features": counted(self.name, self.features, snapshot)}
 
     def cannot_seat(self, form: Format, party: int) -> str | None:
         """Why a party of this size can't play in this format; None = it can."""

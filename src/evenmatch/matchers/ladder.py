@@ -291,7 +291,11 @@ class Ladder:
             return None
         widths = sorted({base + growth * misses for base, growth in self.windows})
         by = ", by how many wait" if len(widths) > 1 else ""
-        return " to ".join(f"{width:,.10g}" for width in dict.fromkeys((widths[0], widths[-1]))) + by
+        return " to ".join(f"{width:,.10g}" for width in dict.fromkeys((widths[0], widths[-1]))) + f" points{by}"
+
+    def stands_for(self, snapshot: Snapshot | None) -> dict[str, Any]:
+        """What counts where a parameter is left out; of a snapshot also how many players are about."""
+        return {"window_of": self._window_of} | ({} if snapshot is None else {"active_population": _about(snapshot)})
 
     @property
     def _window_of(self) -> str:
@@ -304,7 +308,7 @@ class Ladder:
             order = snapshot.canonical_order()
         population = self.active_population
         if population is None:
-            population = len(snapshot) if snapshot.active_population is None else snapshot.active_population
+            population = _about(snapshot)
         level, word = _pressed(
             len(snapshot), population, tuple(map(tuple, self.population_scales)), tuple(self.thresholds)
         )
@@ -385,3 +389,8 @@ class Ladder:
             first_number=snapshot.first_match,
             seed=seed,
         )
+
+
+def _about(snapshot: Snapshot) -> int:
+    """How many players are about, as a snapshot says, or else its tickets."""
+    return len(snapshot) if snapshot.active_population is None else snapshot.active_population

@@ -26,7 +26,7 @@ n = 100,000. Two features take longer than three, because prices reach farther o
 Source: the paper that proposes LOM and its association-based criterion, sections 3 (algorithm) and 4 (evaluation).
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,7 +36,7 @@ from evenmatch.domain.explanation import Explanation
 from evenmatch.domain.match import Plan
 from evenmatch.domain.queue import Format
 from evenmatch.domain.snapshot import Snapshot
-from evenmatch.matchers.association import Declared, kept, required, words
+from evenmatch.matchers.association import Declared, counted, kept, required, words
 from evenmatch.matchers.sessions import (
     assigned,
     explain_session,
@@ -82,6 +82,10 @@ class Lom:
     def words(self) -> tuple[str, ...]:
         """Those of `keeps` that are words."""
         return words(self.name, self.features)
+
+    def stands_for(self, snapshot: Snapshot | None) -> dict[str, Any]:
+        """What counts where a parameter is left out."""
+        return {"features": counted(self.name, self.features, snapshot)}
 
     def cannot_seat(self, form: Format, party: int) -> str | None:
         """Why a party of this size can't play in this format; None = it can."""

@@ -9,7 +9,7 @@ Everything else is as in `lom`. O(n).
 """
 
 from functools import partial
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from numpy.typing import ArrayLike
 
@@ -18,7 +18,7 @@ from evenmatch.domain.explanation import Explanation
 from evenmatch.domain.match import Plan
 from evenmatch.domain.queue import Format
 from evenmatch.domain.snapshot import Snapshot
-from evenmatch.matchers.association import Declared, kept, required, words
+from evenmatch.matchers.association import Declared, counted, kept, required, words
 from evenmatch.matchers.sessions import (
     assigned,
     explain_session,
@@ -63,6 +63,10 @@ class Random:
     def words(self) -> tuple[str, ...]:
         """Those of `keeps` that are words."""
         return words(self.name, self.features)
+
+    def stands_for(self, snapshot: Snapshot | None) -> dict[str, Any]:
+        """What counts where a parameter is left out."""
+        return {"features": counted(self.name, self.features, snapshot)}
 
     def cannot_seat(self, form: Format, party: int) -> str | None:
         """Why a party of this size can't play in this format; None = it can."""

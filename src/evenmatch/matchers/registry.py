@@ -11,6 +11,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Final, cast
 
+from evenmatch.domain.snapshot import Snapshot
 from evenmatch.errors import MatcherError
 from evenmatch.matchers.contract import Matcher
 
@@ -43,9 +44,21 @@ def defaults(name: str) -> dict[str, Any]:
     return dict(_defaults(_maker(name)))
 
 
-def in_force(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """All parameters of a matcher: those that are given, and the defaults of the others."""
-    return defaults(name) | dict(parameters)
+def in_force(name: str, parameters: Mapping[str, Any], snapshot: Snapshot | None = None) -> dict[str, Any]:
+    """All parameters of a matcher: those that are given, and what counts in place of the others.
+
+    A default that stands for something else (None) is told as that, if the matcher says it by a method `stands_for`;
+    what it takes from the snapshot of each wave is told where there is one.
+    """
+    told = defaults(name) | dict(parameters)
+    if None in told.values():
+        try:
+            asked = getattr(build(name, parameters), "stands_for", None)
+        except MatcherError:  # rules of long ago, that no version of now would take
+            asked = None
+        found = {} if asked is None else asked(snapshot)
+        told |= {one: found[one] for one, value in told.items() if value is None and one in found}
+    return told
 
 
 @cache

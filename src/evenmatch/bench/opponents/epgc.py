@@ -1,9 +1,10 @@
 """EPGC as its paper has it, with every weight of the graph written down; and a drain in numba without our shortcut."""
 
+import numba
 import numpy as np
 
 from evenmatch.domain.arrays import Array
-from evenmatch.numerics.compiled import FLOAT, INT, INTS, kernel
+from evenmatch.numerics.compiled import FLOAT, INT, INTS
 
 __all__ = ["paper_drain", "paper_lobby", "quadratic_drain"]
 
@@ -39,7 +40,7 @@ def paper_drain(ping_ms: list[int], waited_s: list[float], size: int, alpha: flo
     return lobbies
 
 
-@kernel(INTS, INTS, INT, FLOAT, FLOAT)
+@numba.njit((INTS, INTS, INT, FLOAT, FLOAT), nogil=True, error_model="numpy")
 def quadratic_drain(ping: Array, wait: Array, size: int, alpha: float, beta: float) -> Array:
     """int64[lobbies, size]: every free player is looked at in every pick; degrees are kept up to date."""
     count = len(ping)
