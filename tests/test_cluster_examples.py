@@ -78,6 +78,34 @@ def test_a_unit_gives_the_server_the_time_it_needs_to_stop(role: str) -> None:
     assert int(compose()["services"][role]["stop_grace_period"].removesuffix("s")) >= least
 
 
+@pytest.mark.parametrize("role", ROLES)
+def test_a_unit_gives_a_first_start_the_time_to_compile_and_a_place_to_keep_it(role: str) -> None:
+    text = (FOLDER / f"evenmatch-{role}@.service").read_text("utf-8")
+    assert int(re.findall(r"^TimeoutStartSec=(\d+)min$", text, re.MULTILINE)[0]) >= 10
+    home = re.findall(r"--home-dir (\S+)", (FOLDER / "evenmatch-api@.service").read_text("utf-8"))[0]
+    assert f"StateDirectory={Path(home).name}\n" in text, "the user's home is what can be written"
+
+
+def test_the_image_has_what_the_compose_file_needs() -> None:
+    lines = (FOLDER / "Dockerfile").read_text("utf-8").replace("\\\n", " ").splitlines()
+    root = FOLDER.parent.parent
+    for copied in (words.split()[1:-1] for words in lines if words.startswith("COPY ")):
+        assert [name for name in copied if not (root / name).exists()] == []
+    house = next(line for line in lines if "pip install" in line)
+    assert "[postgres]" in house
+    assert house.index("pip install") < house.index("python -m evenmatch.warming")
+    assert lines.index(house) < lines.index("USER evenmatch"), "what is installed belongs to root"
+    for role in ROLES:
+        server = compose()["services"][role]
+        assert (FOLDER / server["build"]["context"]).resolve() == root
+        assert (root / server["build"]["dockerfile"]).resolve() == FOLDER / "Dockerfile"
+        assert server["read_only"] is True
+        home = server["environment"]["HOME"]
+        assert f"state:{home}" in server["volumes"], "what has to be compiled after all can be kept"
+        assert any(line.startswith("RUN useradd") and f"--home-dir {home} " in line for line in lines)
+        assert any("--owner evenmatch" in line and line.endswith(f" {home}") for line in lines)
+
+
 def test_the_units_of_the_roles_differ_in_the_role_and_the_port_alone() -> None:
     commands = [
         [words for words in commands_in(FOLDER / f"evenmatch-{role}@.service") if "serve" in words] for role in ROLES

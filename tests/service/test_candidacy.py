@@ -6,7 +6,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenmatch.service.candidacy import surplus, wanted
+from evenmatch.service.candidacy import Count, counts, surplus, wanted
 from evenmatch.storage.postgres_nodes import LaneRow, NodeRow
 
 
@@ -78,3 +78,11 @@ def test_giving_back_ends_with_shares_that_differ_by_one_at_most(lanes: int, wor
     held = Counter(row.owner for row in rows)
     assert not held[""]
     assert max(held.values()) - min(held[one.called] for one in there) <= 1
+
+
+def test_since_when_a_worker_has_so_many_lanes_is_kept_until_it_has_another_number() -> None:
+    known = counts({}, [lane(1, A), lane(2, B)], [A, B], 10.0)
+    assert known == {"a": Count(1, 10.0), "b": Count(1, 10.0)}
+    known = counts(known, [lane(1, A), lane(2, A)], [A, B, C], 11.0)
+    assert known == {"a": Count(2, 11.0), "b": Count(0, 11.0), "c": Count(0, 11.0)}
+    assert counts(known, [lane(1, A), lane(2, A)], [A, B], 12.0) == {"a": Count(2, 11.0), "b": Count(0, 11.0)}

@@ -281,3 +281,18 @@ def test_stopping_and_starting_at_random_under_load_loses_nothing(url: str, make
         victim.start()
     check_whole(url, joining)
     check_honest(joining.refused)
+
+
+def test_what_a_killed_worker_left_is_not_given_back_to_it(url: str, make_server: MakeServer) -> None:
+    workers = [make_server(TWO_LANES, place=url, EVENMATCH_ROLE="worker") for _ in range(2)]
+    eventually(lambda: sorted(len(owned_by(url, one)) for one in workers) == [1, 2], "a fair share")
+    poorer, richer = sorted(workers, key=lambda one: len(owned_by(url, one)))
+    richer.kill()
+    eventually(lambda: len(owned_by(url, poorer)) == 3, "all lanes")
+    fences = bare(url, "SELECT journal, fence FROM evenmatch.leases ORDER BY 1")
+    eventually(
+        lambda: not bare(url, "SELECT 1 FROM evenmatch.nodes WHERE seen > clock_timestamp() - interval '7 s' OFFSET 1"),
+        "a worker that counts as gone",
+    )
+    assert bare(url, "SELECT journal, fence FROM evenmatch.leases ORDER BY 1") == fences
+    assert len(owned_by(url, poorer)) == 3

@@ -24,6 +24,7 @@ from evenmatch.storage.inbox import Request
 from evenmatch.storage.memory import MemoryJournal
 from evenmatch.storage.memory_inbox import MemoryDesk
 
+from .harness import PATIENCE_S
 from .inside import SETTINGS, FailingMemory, app_over, living, until
 
 POOL = QueueSpec("pool", Format(2, 100))
@@ -58,8 +59,8 @@ async def pair(
     )
 
     def moved() -> None:
-        follower.wake()
-        forwarder.wake()
+        follower.bell.ring()
+        forwarder.bell.ring()
 
     owning.runner.moved = moved
     async with living(owning) as there, living(serving) as here:
@@ -121,6 +122,21 @@ async def test_an_owner_that_lets_requests_lie_is_told_of_and_asked_until_it_ans
         await until(lambda: not forwarder.silent, "an owner that answers")
         await inbox.close()
         await forwarder.close()
+
+
+@in_a_loop
+async def test_who_ends_does_not_wait_for_an_owner_whom_it_only_told_something(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evenmatch.service.forwarding.PATIENCE_S", 3_600.0)
+    store = MemoryJournal().store
+    forwarder = Forwarder(MemoryDesk(store), SETTINGS)
+    forwarder.start()
+    forwarder.send(1, Errand())
+    await until(lambda: bool(store.inbox), "an errand that lies in the inbox")
+    async with asyncio.timeout(PATIENCE_S):
+        await forwarder.close()
+    forwarder.silent.add(1)
+    forwarder.ask_silent()
+    assert len(store.inbox) == 1
 
 
 @pytest.mark.parametrize(

@@ -235,3 +235,33 @@ def test_a_node_that_is_gone_and_versions_side_by_side_are_notes() -> None:
 def test_api_nodes_alone_are_told_that_nobody_works() -> None:
     found = told(Cluster("c", [node(role="api")], [lane(owner="")]), "there")
     assert "nobody owns queues: start a process with --role worker or all" in found["verdict"]
+
+
+def test_an_owner_that_was_not_seen_and_what_keeps_a_node_from_being_ready_are_told() -> None:
+    nodes = [node("a:1", "worker", 7.5, owns=[1]), node("b:2", "api", ready=False, trouble="the lease was edited")]
+    found = told(Cluster("c", [*nodes, node("d:4")], [lane()]), "there")
+    assert found["verdict"].split("; ") == [
+        "b:2 is not ready (the lease was edited)",
+        "the owner of lane main, a:1, was not seen for 7.5 s",
+    ]
+    assert [one["trouble"] for one in found["nodes"]] == ["", "the lease was edited", ""]
+
+
+@pytest.mark.parametrize("role", ["worker", "all"])
+def test_an_owner_that_cannot_write_is_not_ready_says_why_and_goes_on_when_it_can(
+    url: str, make_server: MakeServer, role: str
+) -> None:
+    owner = make_server(queue("duel"), place=url, EVENMATCH_ROLE=role)
+    serving = owner if role == "all" else make_server(None, place=url, EVENMATCH_ROLE="api")
+    assert serving.try_join("duel", "before").status_code == 201
+    bare(url, "UPDATE evenmatch.leases SET last = last + 100")
+    assert serving.try_join("duel", "meanwhile").status_code == 503
+    eventually(lambda: owner.http.get("/readyz").status_code == 503, "an owner that is not ready")
+    found = status_when(url, lambda seen: "Somebody edited" in seen["verdict"], "the reason")
+    assert not found["healthy"]
+    assert re.search(r"^evenmatch_commit_failures_total [1-9]", owner.http.get("/metrics").text, re.MULTILINE)
+    log = owner.log.read_text()
+    assert log.count("commit failed") <= 3, "it says so once and not for every try"
+    bare(url, "UPDATE evenmatch.leases SET last = last - 100")
+    eventually(lambda: owner.http.get("/readyz").status_code == 200, "an owner that is ready again")
+    eventually(lambda: serving.try_join("duel", "after").status_code in (200, 201), "a join")

@@ -14,6 +14,9 @@ import httpx
 import pytest
 
 from evenmatch.drill.auditor import Joined, Log, audit, number, read_book
+from evenmatch.storage.places import open_store
+from evenmatch.storage.postgres_lanes import make_lane
+from evenmatch.storage.postgres_line import Line
 from evenmatch.storage.sqlite import SqliteJournal
 from tests import postgres
 from tests.postgres import bare
@@ -141,6 +144,19 @@ def test_everything_a_server_keeps_is_in_the_database(url: str, make_server: Mak
     assert again["wave"]["proven"] is True
     server.stop()
     assert bare(url, "SELECT holder FROM evenmatch.leases") == [("",)]
+
+
+def test_a_look_at_one_lane_of_several_says_that_there_are_others(url: str) -> None:
+    with open_store(url):
+        pass
+    line = Line(url, "the database")
+    for lane in ("eu", "us"):
+        make_lane(line, lane)
+    line.close()
+    told = evenmatch("journal", "show", url)
+    assert "0 events shown" in told.stderr
+    assert "lane main only; the database has 3. The others: eu, us (--lane NAME)" in told.stderr
+    assert "lane eu only; the database has 3" in evenmatch("journal", "show", url, "--lane", "eu", "--json").stderr
 
 
 def test_the_command_line_takes_a_url_where_it_takes_a_file(url: str, make_server: MakeServer, tmp_path: Path) -> None:

@@ -121,3 +121,28 @@ def test_a_thousand_answers_go_into_one_commit(case: Case) -> None:
     case.carry_out(*[request.id for request in requests])
     assert case.waiting() == []
     assert len(case.desks[0].fetch([request.id for request in requests])) == 1000
+
+
+def hears(ear: postgres_inbox.Ear) -> bool:
+    return ear.hears
+
+
+def test_an_ear_hears_its_own_channels_and_knows_when_it_is_deaf() -> None:
+    url = postgres.cleared()
+    with (
+        closing(postgres_inbox.Ear(url, "the database", [postgres_inbox.MOVED])) as ear,
+        closing(Line(url, "the database")) as line,
+    ):
+        assert not hears(ear)
+        ear.listen(0)
+        assert hears(ear)
+        for lane, channel in enumerate((postgres_inbox.ASKED, postgres_inbox.MOVED), 1):
+            postgres_inbox.ring(line, channel, lane)
+        assert ear.listen(30.0) == {(postgres_inbox.MOVED, 2)}
+        postgres.bare(
+            url,
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE query LIKE 'LISTEN %' AND datname = current_database()",
+        )
+        ear.listen(30.0)
+        assert not hears(ear)

@@ -270,6 +270,16 @@ def test_a_second_owner_is_told_who_is_there(url: str) -> None:
         assert (journal.fence, journal.last) == (2, 1)
 
 
+def test_an_owner_that_took_over_and_is_gone_again_has_no_name_and_that_is_said(url: str) -> None:
+    zombie = opened(url)
+    zombie.append(resumed(1))
+    bare(url, "UPDATE evenmatch.leases SET until = '-infinity'")
+    opened(url).close()
+    with pytest.raises(JournalStale, match=r"owner 2 \(which has given it back since\) has taken the database over"):
+        zombie.save_checkpoint(Checkpoint(1, "", b"x"))
+    zombie.close()
+
+
 def test_an_owner_whose_lease_ran_out_can_be_replaced_and_writes_nothing_any_more(url: str) -> None:
     """I9. What a process that was stopped for too long finds when it wakes up."""
     told = threading.Event()
@@ -290,7 +300,7 @@ def test_an_owner_whose_lease_ran_out_can_be_replaced_and_writes_nothing_any_mor
         for write in late:
             with pytest.raises(JournalError):
                 write()
-        with pytest.raises(JournalStale, match="has taken the database over from owner 1"):
+        with pytest.raises(JournalStale, match=r"owner 2 \(evenmatch on .+\) has taken the database over from owner 1"):
             zombie.save_checkpoint(Checkpoint(1, "", b"x"))
         assert bare(url, "SELECT fence, last FROM evenmatch.leases") == [(2, 2)]
         assert len(contents(url)) == len(before)

@@ -187,12 +187,18 @@ bench.command(
 )
 
 
-_MATCHING: Final = ("serve", "demo", "check", "plan")
+_MATCHING: Final = ("serve", "demo", "plan")
 """Verbs that people try first, and that need compiled code."""
+_LOOKING: Final = ("check",)
+"""Verbs that build matchers to look them over, and run none."""
 
 
 def _prepared(arguments: list[str]) -> None:
     """Compile what a first start needs, and say so: otherwise its imports would, for minutes and without a word."""
+    if arguments and arguments[0] in _LOOKING:
+        from evenmatch.numerics.compiled import compile_later
+
+        compile_later()
     if arguments and arguments[0] in _MATCHING and not {"--help", "-h"} & set(arguments):
         from evenmatch.warming import prepare
 

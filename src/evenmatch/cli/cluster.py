@@ -42,6 +42,8 @@ class About(msgspec.Struct, frozen=True):
     behind_s: dict[int, float] = {}
     sockets: int = 0
     ready: bool = False
+    trouble: str = ""
+    """What keeps it from being ready, where it is known."""
 
 
 def status(*, db: str | None = None, json_output: Annotated[bool, Parameter(name="--json")] = False) -> None:
@@ -122,6 +124,7 @@ def _node(row: "NodeRow", about: About, names: dict[int, str]) -> dict[str, Any]
         "seen_s": round(row.seen_s, 1),
         "alive": row.alive,
         "ready": row.alive and about.ready,
+        "trouble": about.trouble if row.alive else "",
         "lanes": [names.get(lane, str(lane)) for lane in about.owns] if row.alive else [],
         "sockets": about.sockets if row.alive else 0,
     }
@@ -160,7 +163,15 @@ def _wrong(cluster: "Cluster", nodes: list[dict[str, Any]], lanes: list[dict[str
         found.append("nobody owns queues: start a process with --role worker or all")
     if not any(node["role"] in SERVE for node in alive) and (alive or found):
         found.append("nobody serves clients: start a process with --role api or all")
-    found += [f"{node['name']} is not ready" for node in alive if not node["ready"]]
+    for node in alive:
+        if not node["ready"]:
+            found.append(f"{node['name']} is not ready" + (f" ({node['trouble']})" if node["trouble"] else ""))
+    seen_s = {node["name"]: node["seen_s"] for node in nodes if not node["alive"]}
+    found += [
+        f"the owner of lane {lane['name']}, {lane['owner']}, was not seen for {_span(seen_s[lane['owner']])}"
+        for lane in lanes
+        if lane["owner"] in seen_s
+    ]
     for lane in lanes:
         if lane["inbox_oldest_s"] > _LATE_S:
             found.append(f"a request for lane {lane['name']} has waited for {_span(lane['inbox_oldest_s'])}")

@@ -60,6 +60,7 @@ def show(
                 print(f"{sequence:>10}  {content.pop('at_ms')}  {content.pop('type'):<17} {_brief(content)}")
             shown += 1
         print(f"{shown} events shown of {journal.oldest} to {journal.last}", file=sys.stderr)
+    _say_lane(path, lane)
 
 
 def _say_lane(place: str, lane: str) -> None:

@@ -241,6 +241,16 @@ def _of_bands(body: dict[str, Any], shards: list[str]) -> Iterator[tuple[tuple[s
                 not isinstance(low, bool) and not isinstance(high, bool) and -math.inf < low < high < math.inf
             ):
                 bands.append((low, high, shard))
+            case [int() | float() as low, int() | float() as high] if (
+                not isinstance(low, bool) and not isinstance(high, bool) and math.inf > low >= high > -math.inf
+            ):
+                ends = "are the same" if low == high else "stand the wrong way round"
+                right = [high, low] if low > high else [low, low + 100]
+                yield (
+                    (shard,),
+                    f"the band's ends {ends}: write the lowest rating first, then the highest, such as "
+                    f"{shard[:64]} = {right}",
+                )
             case _:
                 yield (
                     (shard,),

@@ -8,7 +8,9 @@
 2. A worker with more than its share, while another has less, gives one back: it finishes what was begun, saves a
    checkpoint, and the other takes it within a second. Nothing is lost, requests wait in the inbox meanwhile. Who has
    how many is told by the leases, not by what processes said of themselves a moment ago: by that one too many went.
-3. A worker that ends gives all of them back. One that dies leaves leases that are free as soon as the database has
+3. A lane is given back for somebody else only if that one has spoken since it was seen to have so few: one that has
+   just died has few lanes as well.
+4. A worker that ends gives all of them back. One that dies leaves leases that are free as soon as the database has
    noticed the end of its sessions, or after ten seconds.
 """
 
@@ -16,8 +18,8 @@ import asyncio
 import math
 import time
 from collections import Counter
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
 
 import structlog
 
@@ -56,6 +58,23 @@ def surplus(own: set[int], rows: list[LaneRow], workers: list[NodeRow], node: st
     return max(own) if (len(own) > share or len(own) > poorest + 1) and poorest < share else None
 
 
+class Count(NamedTuple):
+    """How many lanes a worker has, and since when it was seen to have as many."""
+
+    lanes: int
+    since_s: float
+
+
+def counts(before: Mapping[str, Count], rows: list[LaneRow], workers: list[NodeRow], now_s: float) -> dict[str, Count]:
+    """Node -> its count, as of now; what has not changed is as old as it was `before`."""
+    held = Counter(row.owner for row in rows)
+    fresh = {one.node: Count(held[one.called], now_s) for one in workers}
+    return {
+        node: before[node] if node in before and before[node].lanes == count.lanes else count
+        for node, count in fresh.items()
+    }
+
+
 class Candidacy:
     """The lanes that this process owns, and its tries for others."""
 
@@ -65,6 +84,8 @@ class Candidacy:
         self.tenures: dict[int, Tenure] = {}
         self._free_since_s: dict[int, float] = {}
         self._resting: dict[int, float] = {}
+        self._counts: dict[str, Count] = {}
+        self._failed_before = 0
         self._turn = asyncio.Lock()
         self._ending = False
         self._task: asyncio.Task[None] | None = None
@@ -105,7 +126,11 @@ class Candidacy:
         for lane in wanted(set(self.tenures), rows, workers, left_alone):
             if lane not in self._resting or lane in left_alone:
                 await self._try(by_lane[lane])
-        given = surplus(set(self.tenures), rows, workers, self._node)
+        self._counts = counts(self._counts, rows, workers, now_s)
+        there = [
+            one for one in workers if one.node == self._node or one.seen_s < now_s - self._counts[one.node].since_s
+        ]
+        given = surplus(set(self.tenures), rows, there, self._node)
         if given is not None:
             self._resting[given] = now_s + _RESTS_S
             await self._give_back(given)
@@ -139,3 +164,9 @@ class Candidacy:
         tenure = self.tenures.pop(lane, None)
         if tenure is not None:
             await tenure.end()
+            self._failed_before += tenure.owner.metrics.commit_failures
+
+    @property
+    def commit_failures(self) -> int:
+        """Commits of this process that failed, in all lanes it has owned so far."""
+        return self._failed_before + sum(one.owner.metrics.commit_failures for one in self.tenures.values())

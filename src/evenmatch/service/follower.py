@@ -31,6 +31,7 @@ from evenmatch.storage.outbox import Letter
 from evenmatch.storage.protocol import Followed
 
 from . import messages
+from .bell import Bell
 from .chronicle import Chronicle
 from .clock import Clock
 from .copies import Copies
@@ -48,8 +49,10 @@ from .views import Views
 
 log = structlog.get_logger("evenmatch.follower")
 
-_LOOK_S: Final = 0.05
-"""The journal is looked at as often, also where nobody rang."""
+_DEAF_S: Final = 0.05
+"""The journal is looked at as often where rings are not heard."""
+_HEARD_S: Final = 0.2
+"""And as often where they are: one may be lost."""
 _AGAIN_S: Final = 0.5
 _UNSEEN_S: Final = 1.0
 """A journal that could not be looked at for longer is one that it is behind."""
@@ -87,9 +90,10 @@ class Follower:
         """Requests that are on their way to the owner."""
         self._clock = Clock(journal.ahead_s)
         self._mailbox: deque[Question] = deque()
-        self._wake = threading.Event()
+        self.bell = Bell(_DEAF_S, _HEARD_S)
+        """Rung when the journal has gone on, or somebody asks."""
         self.stopping = False
-        self._trouble: str | None = None
+        self.trouble: str | None = None
         self._told = 0
         """Up to here everybody who listens has heard of everything."""
         self._stale = False
@@ -113,7 +117,7 @@ class Follower:
     async def stop(self) -> None:
         """End the thread."""
         self.stopping = True
-        self._wake.set()
+        self.bell.ring()
         await asyncio.to_thread(self._thread.join)
 
     @property
@@ -143,7 +147,7 @@ class Follower:
         """Ask something; a follower decides nothing."""
         assert isinstance(order, Question), f"a follower cannot carry out {type(order).__name__}"
         self._mailbox.append(order)
-        self._wake.set()
+        self.bell.ring()
 
     def reply(self) -> Reply:
         """A future for an answer."""
@@ -165,17 +169,13 @@ class Follower:
         """The last lines of these tickets to this node were closed."""
         self.errand(Errand(lost=tickets.tolist()))
 
-    def wake(self) -> None:
-        """Somebody rang: the journal has gone on."""
-        self._wake.set()
-
     async def reach(self, sequence: int) -> None:
         """Wait until the journal was read up to a sequence."""
         if self.engine.state.sequence < sequence:
             assert self._loop is not None
             reached: asyncio.Future[None] = self._loop.create_future()
             self._waiting.append((sequence, reached))
-            self._wake.set()
+            self.bell.ring()
             await reached
 
     def _reached(self, upto: int) -> None:
@@ -191,24 +191,24 @@ class Follower:
 
     def _work(self) -> None:
         while not self.stopping:
-            self._wake.wait(_LOOK_S)
-            self._wake.clear()
+            self.bell.wait()
+            self.bell.clear()
             try:
                 self._catch_up()
             except JournalError as error:
                 self._failed(error)
             except Exception:
                 log.exception("a follower failed; it reads the journal anew")
-                self._trouble, self._following = "the journal is being read again", False
+                self.trouble, self._following = "the journal is being read again", False
             self._answer_all()  # raises nothing: whoever asks this node must not wait for ever
         self._following = False
         self._answer_all()
 
     def _failed(self, error: JournalError) -> None:
-        if self._trouble is None:
+        if self.trouble is None:
             log.error("the journal cannot be followed", lane=self.lane, error=str(error))
-        self._trouble, self._following = str(error), False
-        self._wake.wait(_AGAIN_S)
+        self.trouble, self._following = str(error), False
+        self.bell.wait(_AGAIN_S)
 
     def _load(self) -> None:
         """Make the state anew from the newest checkpoint on."""
@@ -222,11 +222,11 @@ class Follower:
         if self._told:
             tell_unheard(self, self._told, self._clock.now_ms(), self._on_loop)
         self._told = self.engine.state.sequence
-        self._trouble, self._stale, self._following = None, False, True
+        self.trouble, self._stale, self._following = None, False, True
         log.info("following", lane=self.lane, sequence=self.engine.state.sequence)
 
     def _catch_up(self) -> None:
-        if self._trouble is not None:
+        if self.trouble is not None:
             self._load()
         while True:
             try:
@@ -286,7 +286,7 @@ class Follower:
             self._on_loop(give, replies)
 
     def _answer(self, question: Question, now_ms: int) -> Any:
-        if self._trouble is not None:
+        if self.trouble is not None:
             return _BEHIND
         try:
             return question.ask(self.views, now_ms)
@@ -298,7 +298,7 @@ class Follower:
 
     def _read_reasons(self) -> None:
         """Why the last waves left tickets waiting (I10): the owner keeps that beside the journal."""
-        if self._trouble is not None or time.monotonic() < self._reasons_s + _REASONS_EVERY_S:
+        if self.trouble is not None or time.monotonic() < self._reasons_s + _REASONS_EVERY_S:
             return
         self._reasons_s = time.monotonic()
         try:

@@ -21,6 +21,7 @@ from evenmatch.errors import JournalError
 from evenmatch.settings import Settings
 from evenmatch.storage.inbox import Outcome, Request
 
+from .bell import Bell
 from .errands import Errand, Response, decode_response, encode, errand_of
 from .follower import Follower
 from .handlers import Answer, problem, turned_away
@@ -34,7 +35,10 @@ log = structlog.get_logger("evenmatch.forwarding")
 
 PATIENCE_S: Final = 5.0
 """So long a request waits for the owner of its lane."""
-_LOOK_S: Final = 0.02
+_DEAF_S: Final = 0.02
+"""Answers that are waited for are looked for as often, where rings are not heard."""
+_HEARD_S: Final = 0.1
+"""And as often where they are: one may be lost."""
 _IDLE_S: Final = 0.5
 _NOT_DONE: Final = Unavailable("no_owner", "nothing was changed: nobody owns this queue at the moment")
 _NO_WORD: Final = Unavailable("no_owner", "nothing was changed: the owner of this queue does not answer at the moment")
@@ -96,8 +100,10 @@ class Forwarder:
         """Lanes whose owner let a request lie, and has answered none since: a node asks them again (`ask_silent`)."""
         self.noted: Callable[[str, float], None] = lambda *_: None
         """Hears of each answer: its outcome, and after how many seconds it came."""
-        self._wake = threading.Event()
+        self.bell = Bell(_DEAF_S, _HEARD_S)
+        """Rung when there may be answers, or something to hand in."""
         self._ending = False
+        self._trouble: str | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = threading.Thread(target=self._work, name="forwarding", daemon=True)
 
@@ -106,14 +112,10 @@ class Forwarder:
         self._loop = asyncio.get_running_loop()
         self._thread.start()
 
-    def wake(self) -> None:
-        """Somebody rang: there may be answers."""
-        self._wake.set()
-
     async def close(self) -> None:
         """Wait for the answers that are under way, as long as they have patience, and end."""
         self._ending = True
-        self._wake.set()
+        self.bell.ring()
         await asyncio.to_thread(self._thread.join)
 
     # -- called from the event loop ----------------------------------------------------------------------------------
@@ -154,8 +156,9 @@ class Forwarder:
             log.warning("a follower is behind", lane=follower.lane, wanted=sequence)
 
     def send(self, lane: int, errand: Errand) -> None:
-        """Tell the owner of a lane something; nobody waits for the answer."""
-        self._put(_Sent(lane, _request(errand), None))
+        """Tell the owner of a lane something; nobody waits for the answer, so who is about to end sends no more."""
+        if not self._ending:
+            self._put(_Sent(lane, _request(errand), None))
 
     def ask_silent(self) -> None:
         """Ask owners that did not answer whether they are there again; where nobody else asks, nothing else would."""
@@ -164,15 +167,15 @@ class Forwarder:
 
     def _put(self, sent: _Sent) -> None:
         self._new.append(sent)
-        self._wake.set()
+        self.bell.ring()
 
     # -- its thread --------------------------------------------------------------------------------------------------
 
     def _work(self) -> None:
-        while not self._ending or self._new or self._sent:
+        while not self._ending or self._new or any(sent.reply is not None for sent in self._sent.values()):
             if not self._new:
-                self._wake.wait(_LOOK_S if self._sent else _IDLE_S)
-            self._wake.clear()
+                self.bell.wait(None if self._sent else _IDLE_S)
+            self.bell.clear()
             while self._new:
                 sent = self._new.popleft()
                 self._sent[sent.request.id] = sent
@@ -181,11 +184,20 @@ class Forwarder:
                 self._fetch()
                 self._give_up()
                 self._drop()
+                self._said(None)
             except JournalError as error:
-                log.error("requests cannot be handed on", error=str(error), waiting=len(self._sent))
+                self._said(str(error))
                 self._not_known()
-                self._wake.wait(_LOOK_S)
+                self.bell.wait(_DEAF_S)
         self._desk.close()
+
+    def _said(self, trouble: str | None) -> None:
+        """Tell the log when trouble begins and when it is over, and not at every try."""
+        if trouble is not None and self._trouble is None:
+            log.error("requests cannot be handed on", error=trouble, waiting=len(self._sent))
+        if trouble is None and self._trouble is not None:
+            log.info("requests are handed on again")
+        self._trouble = trouble
 
     def _hand_in(self) -> None:
         fresh = [sent for sent in self._sent.values() if not sent.handed_in]

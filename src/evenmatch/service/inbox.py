@@ -21,6 +21,7 @@ from evenmatch.domain.arrays import numbers
 from evenmatch.errors import JournalError
 from evenmatch.storage.inbox import Outcome, Request
 
+from .bell import Bell
 from .desk import Carried, Desk
 from .errands import Capture, Errand, Response, decode, encode, scope_of
 from .handlers import problem
@@ -31,8 +32,10 @@ from .wire import WireReasons
 
 log = structlog.get_logger("evenmatch.inbox")
 
-_LOOK_S: Final = 0.02
-"""The inbox is looked at as often, also where nobody rang."""
+_DEAF_S: Final = 0.02
+"""The inbox is looked at as often where rings are not heard."""
+_HEARD_S: Final = 0.1
+"""And as often where they are: one may be lost."""
 _AGAIN_S: Final = 0.25
 """An inbox that could not be read is looked at again after so long."""
 _SUSPECTED_MOST: Final = 2
@@ -54,7 +57,8 @@ class Inbox:
         """Requests with which the engine failed, and how often."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._wake = threading.Event()
+        self.bell = Bell(_DEAF_S, _HEARD_S)
+        """Rung when something was put in."""
         self._ending = False
         self._thread = threading.Thread(target=self._work, name="inbox", daemon=True)
         self.depth = 0
@@ -66,14 +70,10 @@ class Inbox:
         self.runner.inbox = self
         self._thread.start()
 
-    def wake(self) -> None:
-        """Somebody rang."""
-        self._wake.set()
-
     async def close(self) -> None:
         """Take nothing more, and let what was begun come to its end."""
         self._ending = True
-        self._wake.set()
+        self.bell.ring()
         await asyncio.to_thread(self._thread.join)
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=5.0)
@@ -82,8 +82,8 @@ class Inbox:
 
     def _work(self) -> None:
         while not self._ending:
-            self._wake.wait(_LOOK_S)
-            self._wake.clear()
+            self.bell.wait()
+            self.bell.clear()
             before = list(self._durable)  # what was durable before this look cannot be seen in it
             known = list(self._known)
             try:

@@ -23,7 +23,7 @@ from prometheus_client import CollectorRegistry
 
 from evenmatch.errors import JournalDamaged, JournalError
 from evenmatch.settings import Settings
-from evenmatch.storage.postgres_inbox import ASKED, Desk, Ear, sweep
+from evenmatch.storage.postgres_inbox import ASKED, MOVED, Desk, Ear, sweep
 from evenmatch.storage.postgres_line import Line
 from evenmatch.storage.postgres_nodes import LaneRow, announce, lanes, leave
 from evenmatch.storage.postgres_shards import declared
@@ -68,7 +68,8 @@ class Node:
         """Lane -> its name."""
         self._follow, self._serve = follow, serve
         self._line = Line(*place)
-        self._ear = Ear(*place)
+        asked, moved = ([ASKED] if role != "api" else []), ([MOVED] if role != "worker" else [])
+        self._ear = Ear(*place, [*asked, *moved])
         self.lanes: Lanes | None = None
         """What clients see, unless it serves none."""
         self.followers: dict[int, Follower] = {}
@@ -150,13 +151,24 @@ class Node:
                 if channel == ASKED:
                     tenure = None if self.candidacy is None else self.candidacy.tenures.get(lane)
                     if tenure is not None:
-                        tenure.inbox.wake()
+                        tenure.inbox.bell.ring()
                 elif self.forwarder is not None:
-                    self.forwarder.wake()
                     follower = self.followers.get(lane)
+                    if follower is None or follower.awaited:
+                        self.forwarder.bell.ring()
                     if follower is not None:
-                        follower.wake()
+                        follower.bell.ring()
+            self._say_whether_heard()
         self._ear.close()
+
+    def _say_whether_heard(self) -> None:
+        """Who will be rung for may look less often by itself."""
+        tenures = {} if self.candidacy is None else dict(self.candidacy.tenures)
+        bells = [tenure.inbox.bell for tenure in tenures.values()]
+        bells += [follower.bell for follower in list(self.followers.values())]
+        bells += [] if self.forwarder is None else [self.forwarder.bell]
+        for bell in bells:
+            bell.heard = self._ear.hears
 
     async def _say_on(self) -> None:
         times = 0
@@ -215,6 +227,7 @@ class Node:
         self.metrics.refresh(
             {self._called(lane): follower.lag_s for lane, follower in self.followers.items()},
             {self._called(lane): tenure.inbox.depth for lane, tenure in tenures.items()},
+            0 if self.candidacy is None else self.candidacy.commit_failures,
         )
         return self.metrics.registry
 
@@ -232,4 +245,11 @@ class Node:
             "behind_s": {str(lane): round(follower.lag_s, 3) for lane, follower in self.followers.items()},
             "sockets": sum(app.hub.open for app in self.apps.values()),
             "ready": self.ready,
+            "trouble": "" if self.ready else self._why_not(),
         }
+
+    def _why_not(self) -> str:
+        """What keeps it from being ready, as far as it is known."""
+        runners = [tenure.owner for tenure in ({} if self.candidacy is None else dict(self.candidacy.tenures)).values()]
+        known = [self.trouble, *(owner.trouble for owner in runners), *(one.trouble for one in self.followers.values())]
+        return next((why for why in known if why), "")

@@ -46,6 +46,12 @@ class NodeMetrics:
                 ["lane"],
                 registry=self.registry,
             )
+        self._failed: Counter | None = None
+        self._failed_so_far = 0
+        if (
+            role == "all"
+        ):  # a worker shows the numbers of its lanes' owners, here those of followers stand in their place
+            self._failed = Counter("evenmatch_commit_failures", "Commits that failed", registry=self.registry)
         if role != "api":
             self._waiting = Gauge(
                 "evenmatch_inbox_waiting",
@@ -59,8 +65,11 @@ class NodeMetrics:
         self._forwarded.labels(outcome).inc()
         self._forward_s.observe(seconds)
 
-    def refresh(self, lags_s: dict[str, float], waiting: dict[str, int]) -> None:
-        """Bring gauges up to date: followers' lags, and what waits in the inboxes of own lanes."""
+    def refresh(self, lags_s: dict[str, float], waiting: dict[str, int], failed: int) -> None:
+        """Bring gauges up to date: followers' lags, what waits in the inboxes of own lanes, commits that failed."""
+        if self._failed is not None:
+            self._failed.inc(failed - self._failed_so_far)
+            self._failed_so_far = failed
         self._owned.set(len(waiting))
         for lane, lag_s in lags_s.items():
             self._lag_s.labels(lane).set(lag_s)

@@ -104,7 +104,7 @@ class Owner:
         """When the mailbox was last empty and an order came."""
         self._idle = False
         self.stopping = False
-        self._trouble: str | None = None
+        self.trouble: str | None = None
         self._told = 0
         """Up to here everybody has heard of everything."""
         self._one_by_one = 0
@@ -212,6 +212,7 @@ class Owner:
     def _load(self) -> None:
         """Make the engine anew from what is durable."""
         started = time.monotonic()
+        self.journal.expect_commits()
         state = recover(self.journal)
         self.engine = Engine(state, keep_ms=round(self.settings.keep_s * 1000))
         self._others = OtherLanes(self.journal, self.engine)
@@ -238,16 +239,16 @@ class Owner:
             tell_unheard(self, self._told, self._clock.now_ms(), self._on_loop)
             self._on_loop(self.posted, pending)
         self._told = self.engine.state.sequence
-        self._trouble = None
+        self.trouble = None
         self.ready = True
         log.info("engine loaded", sequence=self.engine.state.sequence, ms=round((time.monotonic() - started) * 1000))
 
     def _process(self, orders: list[Order], tick: bool) -> None:
-        if self._trouble is not None:
+        if self.trouble is not None:
             try:
                 self._load()
             except JournalError as error:
-                self._trouble = str(error)
+                self.trouble = str(error)
                 self.inbox.undone(orders)
                 self.answer([(order, unavailable(error)) for order in orders])
                 return
@@ -361,11 +362,11 @@ class Owner:
     def _reload(self) -> None:
         """Memory is ahead of the truth: go back to what is durable, now or when the journal answers again."""
         self.ready = False
-        self._trouble = "the journal is being read again"
+        self.trouble = "the journal is being read again"
         try:
             self._load()
         except JournalError as error:
-            self._trouble = str(error)
+            self.trouble = str(error)
             log.error("reload failed; trying again with the next order", error=str(error))
 
     def _publish(self, first: int, group: Group) -> None:
@@ -394,5 +395,5 @@ class Owner:
             self._on_loop(self.push, told)
 
     def _save_checkpoint(self) -> None:
-        if self._trouble is None:
+        if self.trouble is None:
             self._saving.save(self.engine.state)

@@ -47,6 +47,7 @@ class MemoryJournal:
     """Time is this machine's."""
     lane, lane_name, shared = 1, "main", False
     number, claimed_elsewhere, settle_claims = alone.number, alone.claimed_elsewhere, alone.settle_claims
+    expect_commits = alone.expect_commits
 
     def __init__(self, store: MemoryStore | None = None) -> None:
         self.store = MemoryStore() if store is None else store

@@ -4,41 +4,34 @@ evenmatch.db, /var/lib/...           a file: SQLite
 postgresql://user@host:5432/name     a database: PostgreSQL, with the extra evenmatch[postgres]
 """
 
-import re
 from pathlib import Path
 from typing import Final
 
 from evenmatch.errors import ConfigError
 
 from .protocol import Store
+from .showing import SCHEME, is_words, shown
 from .sqlite import SqliteJournal
+
+__all__ = ["CLUSTER", "MAIN", "folder_of", "in_database", "lanes_at", "open_store", "shown"]
 
 CLUSTER: Final = "evenmatch"
 """Whose database it is, where nothing else is said."""
 MAIN: Final = "main"
 """The lane that every journal has."""
-_SCHEME: Final = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):/{1,2}")
 _POSTGRES: Final = ("postgresql", "postgres")
 
 
 def in_database(place: str) -> bool:
     """Is a journal's place a database? A ConfigError where it is neither that nor a file."""
-    scheme = _SCHEME.match(place)
-    if scheme is None:
+    scheme = SCHEME.match(place)
+    if scheme is None and not is_words(place):
         return False
-    if scheme[1] not in _POSTGRES or not place.startswith(f"{scheme[1]}://"):
+    if scheme is None or scheme[1] not in _POSTGRES or not place.startswith(f"{scheme[1]}://"):
         raise ConfigError(
             f"{shown(place)} is not a place for a journal: use a file, or postgresql://user@host:5432/database"
         )
     return True
-
-
-def shown(place: str) -> str:
-    """A place without its password, for messages."""
-    if _SCHEME.match(place) is None:
-        return place
-    hidden = re.sub(r"(://[^/?#]*?:)[^/?#]*@", r"\1***@", place)
-    return re.sub(r"([?&](?:password|sslpassword)=)[^&]*", r"\1***", hidden)
 
 
 def folder_of(place: str) -> Path:

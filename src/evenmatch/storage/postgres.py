@@ -30,7 +30,7 @@ from .erasing import Traces
 from .openings import Opening
 from .outbox import Letter
 from .postgres_checkpoints import alone, enter, read_checkpoints, write_pieces
-from .postgres_lease import Keeper, hold, move, refusal
+from .postgres_lease import Keeper, hold, move, proven, read, refusal
 from .postgres_ledger import PostgresLedger, decoded
 from .postgres_line import SILENCE_S, Db, Line, ahead_s
 from .postgres_schema import look, prepare
@@ -73,7 +73,7 @@ class PostgresJournal:
                     self._last = self._keeper.last
                 else:
                     look(db, name)
-                    self._fence, self._last = self._lease(db)
+                    self._fence, self._last = read(db, name, journal)
                 known = dict(postgres_lanes.lanes(db))
                 self.lane_name, self._shared = known.get(journal, ""), len(known) > 1
                 """What its lane is called."""
@@ -82,14 +82,6 @@ class PostgresJournal:
         except BaseException:
             self.close()
             raise
-
-    def _lease(self, db: Db) -> tuple[int, int]:
-        row = db.execute("SELECT fence, last FROM leases WHERE journal = %s", (self._journal,)).fetchone()
-        if row is None:
-            raise JournalDamaged(
-                f"{self._name}: the lease of journal {self._journal} is missing. Restore it from a backup"
-            )
-        return int(row[0]), int(row[1])
 
     def _saved(self, db: Db) -> int:
         row = db.execute(
@@ -148,6 +140,11 @@ class PostgresJournal:
         """The last sequence written."""
         return self._last
 
+    def expect_commits(self) -> None:
+        """Raise where a commit would be refused: the lease is another's, or somebody has edited or deleted it."""
+        with self._line.use() as db:
+            self._last = proven(db, self._name, self._journal, self.fence)
+
     def append(self, commit: Commit) -> None:
         """Make a commit durable."""
         if commit.first_sequence != self._last + 1 and commit.first_sequence != self._catch_up() + 1:
@@ -187,7 +184,7 @@ class PostgresJournal:
     def _catch_up(self) -> int:
         """After a commit that failed, which may have come through all the same, or a lease that was put right."""
         with contextlib.suppress(JournalError), self._line.use() as db:
-            fence, last = self._lease(db)
+            fence, last = read(db, self._name, self._journal)
             self._last = last if fence == self.fence else self._last
         return self._last
 

@@ -154,12 +154,17 @@ def ring(line: Line, channel: str, lane: int) -> None:
 
 
 class Ear:
-    """Hears what was rung; one thread listens."""
+    """Hears what was rung on some channels; one thread listens."""
 
-    def __init__(self, url: str, name: str) -> None:
-        self._url, self._name = url, name
+    def __init__(self, url: str, name: str, channels: Sequence[str] = (ASKED, MOVED)) -> None:
+        self._url, self._name, self._channels = url, name, channels
         self._db: Db | None = None
         self._again_s = 0.0
+
+    @property
+    def hears(self) -> bool:
+        """Will it hear of what is rung? Deaf, it learns nothing: whoever relies on it has to look more often."""
+        return self._db is not None
 
     def listen(self, most_s: float) -> set[tuple[str, int]]:
         """Wait for a ring, so long at most: channels and lanes. Deaf for a while where the database is away."""
@@ -184,7 +189,7 @@ class Ear:
         try:
             self._db = connect(self._url, self._name)
             with said_clearly(self._name):
-                for channel in (ASKED, MOVED):
+                for channel in self._channels:
                     self._db.execute(f"LISTEN {channel}".encode())
         except JournalError:
             self.close()

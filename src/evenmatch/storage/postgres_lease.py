@@ -43,7 +43,7 @@ def take(db: Db, name: str, journal: int) -> tuple[int, int]:
     with db.transaction():
         row = db.execute("SELECT last FROM leases WHERE journal = %s FOR UPDATE", (journal,)).fetchone()
         if row is None:
-            raise JournalDamaged(f"{name}: the lease of journal {journal} is missing. Restore it from a backup")
+            raise _missing(name, journal)
         _refuse_edited(db, name, journal, row[0])
         fence = "greatest(fence, (SELECT coalesce(max(fence), 0) FROM commits WHERE journal = leases.journal)) + 1"
         taken = db.execute(
@@ -91,12 +91,30 @@ def move(db: Db, journal: int, fence: int, before: int, last: int) -> None:
     )
 
 
+def read(db: Db, name: str, journal: int) -> tuple[int, int]:
+    """The fence, and the last sequence written."""
+    row = db.execute("SELECT fence, last FROM leases WHERE journal = %s", (journal,)).fetchone()
+    if row is None:
+        raise _missing(name, journal)
+    return int(row[0]), int(row[1])
+
+
+def _missing(name: str, journal: int) -> JournalDamaged:
+    return JournalDamaged(f"{name}: the lease of journal {journal} is missing. Restore it from a backup")
+
+
+def proven(db: Db, name: str, journal: int, fence: int) -> int:
+    """The last sequence written; raises where no commit of the owner with this fence could follow it."""
+    with db.transaction():
+        present = hold(db, name, journal, fence)
+        _refuse_edited(db, name, journal, present)
+    return present
+
+
 def refusal(db: Db, name: str, journal: int, fence: int, before: int) -> JournalError:
     """Why `move` was refused."""
     try:
-        with db.transaction():
-            present = hold(db, name, journal, fence)
-            _refuse_edited(db, name, journal, present)
+        present = proven(db, name, journal, fence)
     except JournalError as error:
         return error
     return JournalUnavailable(f"{name} ends at {present}, not at {before}: a commit that seemed lost came through")
@@ -106,9 +124,10 @@ def hold(db: Db, name: str, journal: int, fence: int) -> int:
     """Keep others from taking over until this transaction ends; the last sequence written."""
     row = db.execute("SELECT fence, last, holder FROM leases WHERE journal = %s FOR SHARE", (journal,)).fetchone()
     if row is None:
-        raise JournalDamaged(f"{name}: the lease of journal {journal} is missing. Restore it from a backup")
+        raise _missing(name, journal)
     if row[0] != fence:
-        raise JournalStale(f"owner {row[0]} ({row[2]}) has taken {name} over from owner {fence}")
+        who = row[2] or "which has given it back since"
+        raise JournalStale(f"owner {row[0]} ({who}) has taken {name} over from owner {fence}")
     return int(row[1])
 
 

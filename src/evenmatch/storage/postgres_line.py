@@ -10,6 +10,7 @@
 import contextlib
 import logging
 import os
+import re
 import select
 import socket
 import threading
@@ -21,6 +22,8 @@ import psycopg
 from psycopg import errors
 
 from evenmatch.errors import JournalDamaged, JournalError, JournalForeign, JournalUnavailable
+
+from .showing import HIDDEN, shown
 
 SILENCE_S: Final = 8.0
 """A database that was asked something and says nothing for so long is given up."""
@@ -36,6 +39,7 @@ _PATIENCE: Final[dict[str, Any]] = {
     "keepalives_count": 3,
 }
 """A network that was cut is noticed within eight seconds; what the URL says of these counts instead."""
+_ENCODE: Final = "In a password, write @ as %40, / as %2F, ? as %3F, # as %23, % as %25 and a space as %20"
 _AGAIN_S: Final = 0.5
 """A connection that could not be made is tried again after so long."""
 _SESSION: Final = (
@@ -145,23 +149,37 @@ def _first_line(error: psycopg.Error) -> str:
     return lines[0] if lines else type(error).__name__
 
 
+def _without_quotes(said: str, seen: str) -> str:
+    """What libpq says of a URL that it cannot read; it quotes pieces of it, of which those in `seen` may be told."""
+    return re.sub(r'"(.*)"', lambda quoted: quoted[0] if quoted[1] in seen else f'"{HIDDEN}"', said)
+
+
+def _read_as_shown(url: str) -> bool:
+    """Does libpq see the same host, user and so on in a URL as those who read what is shown of it?"""
+    try:
+        given, seen = (psycopg.conninfo.conninfo_to_dict(each) for each in (url, shown(url)))
+    except psycopg.ProgrammingError:
+        return False
+    return all(given.get(each) == seen.get(each) for each in ("host", "hostaddr", "port", "user", "dbname"))
+
+
 def connect(url: str, name: str, silence_s: float = SILENCE_S) -> Db:
     """A connection; every statement by itself is a transaction of its own."""
     try:
         given = psycopg.conninfo.conninfo_to_dict(url)
     except psycopg.ProgrammingError as error:
-        said = _first_line(error).replace(url, name)
+        said = _without_quotes(_first_line(error), shown(url))
         raise JournalUnavailable(
-            f"{name} is not a URL of PostgreSQL ({said}): use postgresql://user@host:5432/database"
+            f"{name} is not a URL of PostgreSQL ({said}): use postgresql://user@host:5432/database. {_ENCODE}"
         ) from None
-    secret = str(given.get("password") or "")
     if "," in str(given.get("host") or ""):  # of several, the one that can be written to: a standby may lag behind
         given.setdefault("target_session_attrs", "read-write")
     try:
         db = Db.connect(**{**_PATIENCE, "application_name": called(), **given}, client_encoding="UTF8", autocommit=True)
     except psycopg.Error as error:
         said = "; ".join(line.strip() for line in str(error).splitlines() if line.strip())
-        said = said.replace(secret, "***") if secret else said
+        if not _read_as_shown(url):  # it may name a piece of the password as the host
+            said = f"what PostgreSQL says of it may hold the password and is not shown. {_ENCODE}"
         raise JournalUnavailable(f"{name} cannot be reached: {said}") from None
     db.silence_s = min(silence_s, SILENCE_S)
     try:

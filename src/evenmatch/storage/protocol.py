@@ -125,6 +125,9 @@ class Journal(Protocol):
     def ahead_s(self) -> float:
         """How far the store's clock is ahead of this machine's, where the store has one: time is the store's."""
 
+    def expect_commits(self) -> None:
+        """Raise where a commit would be refused, as far as can be known beforehand."""
+
     def append(self, commit: Commit) -> None:
         """Make a commit durable."""
 

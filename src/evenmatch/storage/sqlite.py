@@ -41,10 +41,10 @@ T = TypeVar("T")
 class SqliteJournal:
     """One ownership of a journal file; with `read_only`, a look at it."""
 
-    ahead_s = 0.0
-    """Time is this machine's."""
     lane, lane_name, shared = 1, "main", False
-    number, claimed_elsewhere, settle_claims = alone.number, alone.claimed_elsewhere, alone.settle_claims
+    ahead_s = 0.0  # time is this machine's
+    number, claimed_elsewhere = alone.number, alone.claimed_elsewhere
+    settle_claims, expect_commits = alone.settle_claims, alone.expect_commits
 
     def __init__(self, path: Path, *, read_only: bool = False, own: bool = True) -> None:
         """`own=False`: work on a journal beside its owner, without taking it over (see `archive`)."""
@@ -348,8 +348,8 @@ class SqliteJournal:
 
     def raw(self, after: int, upto: int) -> Iterator[tuple[Any, ...]]:
         """Commits as they stand in the table, those beyond a sequence and up to one."""
-        sql = "SELECT * FROM commits WHERE last_sequence <= ? AND first_sequence > ? ORDER BY 1"
-        return iter(self._db.execute(sql, (upto, after)))
+        sql = "SELECT * FROM commits WHERE first_sequence > ? AND last_sequence <= ? ORDER BY 1"
+        return iter(self._db.execute(sql, (after, upto)))
 
     def take(self, rows: list[tuple[Any, ...]], begins_at: int) -> None:
         """Put commits of another journal into this one, which is an archive and may be empty yet."""
