@@ -7,9 +7,9 @@ cache by what it finds there, and two processes that write to the cache of one f
 for different code.
 """
 
+import contextlib
 import os
 import pkgutil
-import re
 import shutil
 import signal
 import sys
@@ -19,27 +19,23 @@ from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Final
 
 from evenmatch import numerics
 from evenmatch.matchers.registry import MATCHERS
-from evenmatch.numerics.compiled import FOLDER, cache_folder, sources_of
+from evenmatch.numerics.compiled import FOLDER, TYPED, cache_folder, can_be_written, made_in, sources_of
 
 __all__ = ["compile_kernels", "drop_old_kernels", "families", "load_matchers", "missing", "prepare"]
-
-_TYPED: Final = re.compile(r"^@kernel\((?!\))", re.MULTILINE)
-"""A kernel that is compiled when its module is imported."""
 
 
 def missing() -> list[str]:
     """Modules whose compiled code is not in the cache, or not all of it."""
-    kept = f"*.py{sys.version_info.major}{sys.version_info.minor}*.nbi"
-    return [module for module in _modules() if len(list(cache_folder(module).rglob(kept))) < _kernels(module)]
+    return [module for module in _modules() if _is_called(module) and not made_in(cache_folder(module), module)]
 
 
-def _kernels(module: str) -> int:
+def _is_called(module: str) -> bool:
+    """Has it kernels that are compiled when it is imported? Others are compiled with those that call them."""
     source = Path(next(iter(numerics.__path__)), f"{module}.py")
-    return len(_TYPED.findall(source.read_text("utf-8")))
+    return TYPED.search(source.read_text("utf-8")) is not None
 
 
 def prepare(tell: Callable[[str], None]) -> None:
@@ -48,9 +44,11 @@ def prepare(tell: Callable[[str], None]) -> None:
     if not wanted:
         return
     folder = cache_folder(wanted[0])
-    if not os.access(folder, os.W_OK):
-        tell(f"compiling the kernels, which takes minutes at every start: {folder.parent} cannot be written to")
-        tell("name a folder that can, and they are kept: NUMBA_CACHE_DIR=FOLDER")
+    if not can_be_written(folder):
+        tell(
+            "compiling the kernels, which takes minutes at every start, for nothing can be written: "
+            "name a folder to keep them in with NUMBA_CACHE_DIR=FOLDER"
+        )
         return
     tell(f"compiling the kernels, first start only, some minutes: 0 of {len(wanted)}")
     made = 0
@@ -60,7 +58,21 @@ def prepare(tell: Callable[[str], None]) -> None:
         made = max(made, len(wanted) - len(missing()))
         tell(f"compiling the kernels, first start only: {made} of {len(wanted)}")
 
-    compile_kernels(count, wanted)
+    with _alone_in(folder.parent):
+        compile_kernels(count, missing())
+
+
+@contextlib.contextmanager
+def _alone_in(parent: Path) -> Iterator[None]:
+    """Several servers that start at once on one cache compile one after the other: the others find what is made."""
+    with contextlib.ExitStack() as stack:
+        if sys.platform != "win32":
+            import fcntl
+
+            with contextlib.suppress(OSError):  # then nothing can be kept there, and nobody is in the way
+                parent.mkdir(parents=True, exist_ok=True)
+                fcntl.flock(stack.enter_context((parent / ".compiling").open("w")), fcntl.LOCK_EX)
+        yield
 
 
 def _interruptible() -> None:
@@ -123,6 +135,7 @@ def load_matchers(names: Iterable[str] = tuple(MATCHERS)) -> None:
 
 
 if __name__ == "__main__":
-    compile_kernels(lambda line: print(f"setup: {line}", file=sys.stderr, flush=True))
+    with _alone_in(cache_folder("compiled").parent):
+        compile_kernels(lambda line: print(f"setup: {line}", file=sys.stderr, flush=True))
     load_matchers()
     drop_old_kernels()
