@@ -10,7 +10,9 @@ from tests import postgres
 
 _SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 
-settings.register_profile("quick", derandomize=True, database=None, deadline=None, suppress_health_check=_SLOW_IS_FINE)
+settings.register_profile(
+    "quick", max_examples=60, derandomize=True, database=None, deadline=None, suppress_health_check=_SLOW_IS_FINE
+)
 settings.register_profile(
     "thorough", max_examples=1_000, stateful_step_count=100, deadline=None, suppress_health_check=_SLOW_IS_FINE
 )

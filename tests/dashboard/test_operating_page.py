@@ -234,6 +234,41 @@ def test_mistakes_are_a_list_and_leaving_with_unsaved_edits_asks(operated: tuple
     page.sees("Who waits now")
 
 
+def test_the_view_that_was_opened_while_the_server_was_away_is_read_when_it_is_there(
+    operated: tuple[Server, Tab],
+) -> None:
+    server, page = operated
+    server.arguments[server.arguments.index("--port") + 1] = server.url.rpartition(":")[2]
+    page.open(server.url, "queue/duel")
+    page.page.wait_for_selector("#link[data-state=live]")
+    server.stop()
+    page.page.wait_for_selector("#link[data-state=lost]")
+    page.page.evaluate("location.hash = '#/queue/duel/operate'")
+    page.sees("the server does not answer")
+    server.start()
+    page.sees("Rules, version 1")
+    assert not page.page.evaluate("document.querySelector('main > div').inert")
+
+
+def test_a_short_id_is_enough_and_the_audit_hides_and_turns_nothing(operated: tuple[Server, Tab]) -> None:
+    server, page = operated
+    waiting = server.join("quiet", "ann")["id"]
+    rules = json.loads(json.dumps(server.http.get("/v1/queues/duel/versions").json()["versions"][0]["rules"]))
+    rules["matcher"] = {"name": "even"}
+    server.http.put("/v1/queues/duel/spec", json=rules)
+    rules["matcher"]["window"] = 150
+    server.http.put("/v1/queues/duel/spec", json=rules, params={"why": "<b>too slow</b> \u202eabc"})
+    page.open(server.url, "queue/duel/operate")
+    page.sees("<b>too slow</b> U+202Eabc; version 3: matcher.window 100 (default) -> 150")
+    page.sees("matcher.window: 100 pts (default) → 150 pts")
+    assert page.page.inner_text("[aria-label=Versions] tbody tr").split("\t")[3] != "operator", "who it was is told"
+    page.page.fill("#cancel-ticket", f"t-{int(waiting[2:])}")
+    page.page.keyboard.press("Enter")
+    assert waiting in agree(page, "Cancel the ticket")
+    page.sees(f"{waiting} is cancelled.")
+    page.shoot("operate-audit")
+
+
 def test_while_the_server_is_away_nothing_can_be_pressed(operated: tuple[Server, Tab]) -> None:
     server, page = operated
     page.open(server.url, "queue/duel/operate")

@@ -1,5 +1,6 @@
 """The picture of those who wait, in the browser: leaders, overlaps, tiers, who is far away; and all by keyboard."""
 
+import re
 from collections.abc import Iterator
 from itertools import count
 from typing import Any, Final
@@ -23,6 +24,10 @@ wave = { every_s = 600 }
 [queues.far]
 format = { teams = 2, size = 100 }
 matcher = { name = "even" }
+wave = { every_s = 600 }
+[queues.lonely]
+format = { teams = 2, size = 2 }
+matcher = { name = "even", window_growth = 0 }
 wave = { every_s = 600 }
 [queues.together]
 format = { teams = 2, size = 100 }
@@ -95,6 +100,29 @@ def test_the_picture_is_walked_by_keyboard_and_a_ticket_opened(server: Server, b
         assert page.page.url.endswith(f"#/ticket/{crowd[0]}")
 
 
+def test_one_who_waits_alone_is_told_with_the_range_that_the_list_tells(server: Server, browser: Any) -> None:
+    send(server, "lonely", [[1555.0]])
+    (listed,) = server.http.get("/v1/queues/lonely/waiting").json()["waiting"]["tickets"]
+    with tab(browser) as page:
+        opened(page, server, "lonely", "1 ticket")
+        page.page.focus("canvas")
+        page.page.keyboard.press("ArrowRight")
+        assert f"takes {listed['low']:,.0f} to {listed['high']:,.0f} pts" in told(page)
+        assert listed["high"] - listed["low"] > 150
+        left, right = page.page.evaluate(
+            """async (range) => {
+              const { extent } = await import("/dashboard/picture_axes.js");
+              const scale = { low: 1555, high: 1555, longest_s: 1 };
+              const shown = { scale, rating: [1555], ping_ms: [], low: [range[0]], high: [range[1]] };
+              const { left, right } = extent(shown, [], () => 0);
+              return [left, right];
+            }""",
+            [listed["low"], listed["high"]],
+        )
+        assert left < listed["low"] < listed["high"] < right, "the whole bar is seen"
+        page.shoot("picture-lonely")
+
+
 def test_the_list_of_those_who_wait_goes_on_by_keyboard(server: Server, browser: Any) -> None:
     with tab(browser) as page:
         opened(page, server, "far", "1 to 10 of 26")
@@ -151,6 +179,14 @@ def test_many_who_came_together_are_columns_with_counts(server: Server, browser:
         page.page.focus("canvas")
         page.page.keyboard.press("ArrowRight")
         assert "waited about" in told(page)
+        columns = int(re.search(r"tickets in (\d+) columns", page.text())[1])  # type: ignore[index]
+        walked = [told(page)]
+        for _ in range(columns + 2):
+            page.page.keyboard.press("ArrowRight")
+            walked.append(told(page))
+        walked = list(dict.fromkeys(one.partition(", waited")[0] for one in walked))  # a wait grows on the way
+        assert len(walked) == columns, "each column is walked to once"
+        assert sum(int(one.split()[0]) for one in walked) == 1_001
         page.shoot("picture-together")
 
 

@@ -109,6 +109,7 @@ WELL: Final = {
     "ready_kept": 0.9,
     "over_s": 300.0,
     "abandoned": 0,
+    "every_s": 2.0,
 }
 ALARMS: Final[tuple[tuple[dict[str, Any], list[tuple[str, str]]], ...]] = (
     ({}, []),
@@ -116,6 +117,13 @@ ALARMS: Final[tuple[tuple[dict[str, Any], list[tuple[str, str]]], ...]] = (
     ({"mode": "draining"}, [("warn", "draining: nobody may join")]),
     ({"oldest_s": 66.0}, [("warn", "somebody waits 6 times as long as 9 in 10 do")]),
     ({"oldest_s": 20.0, "wait_p90_s": 2.0}, []),
+    ({"matches": 0, "oldest_s": 90.0, "over_s": 8.0, "wait_p90_s": None}, []),  # it has just started
+    ({"matches": 0, "oldest_s": 90.0, "every_s": 40.0, "wait_p90_s": None}, []),  # it had two waves, or three
+    ({"matches": 0, "oldest_s": 900.0, "every_s": 600.0, "wait_p90_s": None}, []),
+    (
+        {"matches": 0, "oldest_s": 1900.0, "every_s": 600.0},
+        [("warn", "somebody waits for 31.7 min, 3 waves")],
+    ),
     ({"matches": 0, "oldest_s": 90.0}, [("bad", "no match in 5 min, though 4 players wait")]),
     (
         {"matches": 0, "oldest_s": 90.0, "format": "2x5"},
@@ -137,6 +145,95 @@ def test_what_is_amiss_in_a_queue_is_said_and_such_queues_come_first(page: Tab) 
         assert [(one["level"], one["words"]) for one in found] == expected
     cards = [WELL, WELL | {"queue": "b", "mode": "draining"}, WELL | {"queue": "c", "abandoned": 1}]
     assert [one["queue"] for one in call(page, "alarm", "worstFirst", cards)] == ["c", "b", "duel"]
+
+
+def test_ids_are_taken_as_they_are_shown(page: Tab) -> None:
+    ids = {
+        ("t", "t-20078"): "t-000000020078",
+        ("t", "T-000000020078"): "t-000000020078",
+        ("m", "p-1"): "m-000000000001",
+        ("t", "ann"): "ann",
+    }
+    assert {one: call(page, "find", "wholeId", *one) for one in ids} == ids
+
+
+def test_axes_have_no_zero_below_zero(page: Tab) -> None:
+    script = """async () => (await import("/dashboard/picture_axes.js")).ticks(-60, 2100, 3)
+      .map((one) => Object.is(one, -0))"""
+    assert page.page.evaluate(script) == [False, False, False]
+
+
+def test_one_of_something_is_no_more(page: Tab) -> None:
+    assert [call(page, "format", "points", value) for value in (1, 1.04, 0, 2, 1500.4)] == [
+        "1 pt",
+        "1.0 pts",
+        "0 pts",
+        "2 pts",
+        "1,500 pts",
+    ]
+
+
+def rows(page: Tab, module: str, function: str, *arguments: Any) -> list[list[str]]:
+    """The cells of a table that a function of a module makes, without its head."""
+    script = """async ([module, name, args]) => {
+      const drawn = document.createElement("div");
+      drawn.append(...[(await import(`/dashboard/${module}.js`))[name](...args)].flat(Infinity));
+      return [...drawn.querySelectorAll("tbody tr")].map((row) => [...row.children].map((cell) => cell.textContent));
+    }"""
+    found: list[list[str]] = page.page.evaluate(script, [module, function, list(arguments)])
+    return found
+
+
+def test_the_terms_of_a_cost_add_up_however_small_it_is(page: Tab) -> None:
+    small = rows(page, "cost", "costTable", {"imbalance": 0.045, "premade": 0.0025, "spread": 0.0025}, 0.05)
+    assert [row[1:3] for row in small] == [["0.0450", "90 %"], ["0.0025", "5 %"], ["0.0025", "5 %"], ["0.0500", ""]]
+    large = rows(page, "cost", "costTable", {"imbalance": 2.0, "a": 0.004, "b": 0.004, "c": 0}, 2.008)
+    assert [row[:2] for row in large] == [["one team likelier", "2.00"], ["others", "0.01"], ["the cost", "2.01"]]
+
+
+COLUMNS: Final[dict[str, Any]] = {
+    "by_count": True,
+    "binned": True,
+    "waiting": 760,
+    "rating": [1500, 1500, 1525],
+    "count": [385, 312, 63],
+    "waited_s": [10, 20, 10],
+    "ping_ms": [],
+    "band": [0, 1, 0],
+    "bands": ["waits", "goes first"],
+    "bin": 25,
+    "scale": {"low": 1400, "high": 1600},
+    "words": "",
+    "beyond": "",
+}
+
+
+def test_a_column_is_counted_and_told_as_a_whole(page: Tab) -> None:
+    assert call(page, "picture_legend", "pictureWords", COLUMNS).startswith("760 tickets in 2 columns. ")
+    told = "697 tickets from 1,488 to 1,513 pts: 385 waits, 312 goes first, waited about 14.5 s"
+    assert call(page, "picture_marks", "described", COLUMNS, 1) == told
+    assert call(page, "picture_marks", "described", COLUMNS, 2).startswith("63 tickets from 1,513 to 1,538 pts, waits")
+
+
+def test_stripes_are_spoken_of_only_where_they_are_drawn(page: Tab) -> None:
+    picture = COLUMNS | {"by_count": False, "words": "Stripes are buckets. A bar is a range."}
+    assert "Stripes are buckets." in call(page, "picture_legend", "pictureWords", picture)
+    assert "Stripes" not in call(page, "picture_legend", "pictureWords", picture, False)
+
+
+def test_features_are_told_as_people_write_them(page: Tab) -> None:
+    features = [
+        {"name": "rating", "kind": "numeric", "weight": 1, "scale": 400},
+        {"name": "map", "kind": "categorical", "weight": 2, "scale": 1},
+    ]
+    assert call(page, "wave", "raw", features) == "rating / 400, map × 2"
+
+
+def test_what_nobody_sees_stands_as_its_code_in_the_audit_and_a_name_of_spaces_is_marked(page: Tab) -> None:
+    script = """async ([name, text]) => (await import("/dashboard/dom.js"))[name](text).textContent"""
+    assert page.page.evaluate(script, ["exact", "too \u202eslow; \u2067x"]) == "too U+202Eslow; U+2067x"
+    assert page.page.evaluate(script, ["stranger", "  "]) == "  blank: U+0020"
+    assert page.page.evaluate(script, ["stranger", "a b"]) == "a b"
 
 
 def test_ratings_without_end_are_anybody(page: Tab) -> None:

@@ -48,6 +48,7 @@ def test_many_who_came_together_are_counted_by_rating() -> None:
     assert picture.by_count
     assert picture.bin is not None
     assert sum(picture.count) == 10_000
+    assert len(set(picture.rating)) == len(picture.rating), "each column is one entry, where all are of one band"
     assert max(picture.count) > 3 * min(picture.count)
     assert not pictured("even", msgspec.structs.replace(many(10_000), format=Format(2, 1))).by_count
 
@@ -99,3 +100,21 @@ def test_nobody_is_left_out_of_a_scale_that_would_hardly_be_narrower() -> None:
     assert picture.scale is not None
     assert picture.scale.high == 2050.0
     assert picture.scale.above == 0
+
+
+def test_ranges_are_told_as_they_are_however_narrow_the_crowd_is() -> None:
+    for rating in ([1555.0], [1555.0, 1571.0]):
+        snapshot = Snapshot.from_columns(rating=np.array(rating), waited_ms=np.full(len(rating), 2_000))
+        picture = pictured("even", msgspec.structs.replace(snapshot, format=Format(2, 2)))
+        assert picture.low == [one.low for one in picture.oldest]
+        assert picture.high == [one.high for one in picture.oldest]
+        assert all(high - low > 150 for low, high in zip(picture.low, picture.high, strict=True))
+
+
+def test_in_a_mean_over_many_ranges_one_without_end_ends_beyond_the_crowd() -> None:
+    columns: dict[str, Any] = {"rating": np.linspace(1400, 1600, 900), "waited_ms": np.arange(900) * 100}
+    snapshot = msgspec.structs.replace(Snapshot.from_columns(**columns), format=Format(2, 1))
+    picture = pictured("even", snapshot, window=50, window_growth=1, window_free_s=45)
+    assert picture.binned
+    assert min(picture.low) == 1200.0
+    assert max(picture.high) == 1800.0

@@ -85,6 +85,29 @@ def test_a_change_says_what_changed_and_holds_at_once(tmp_path: Path) -> None:
     talk(tmp_path, MemoryJournal(), DUEL, to=to)
 
 
+def test_a_change_says_which_default_counted_before_or_will_count(tmp_path: Path) -> None:
+    async def to(client: httpx.AsyncClient) -> None:
+        wider = {**RULES, "matcher": {"name": "even", "window": 150, "window_free_s": 60}}
+        await put(client, {**RULES, "matcher": {"name": "even"}})
+        _, said = await put(client, wider)
+        assert said["change"]["changes"] == [
+            {"key": "matcher.window", "before": None, "after": 150, "default": 100},
+            {"key": "matcher.window_free_s", "before": None, "after": 60, "default": 600},
+        ]
+        back = await client.post("/v1/queues/duel/rollback", json={"version": 2})
+        assert back.json()["change"]["changes"][0] == {
+            "key": "matcher.window",
+            "before": 150,
+            "after": None,
+            "default": 100,
+        }
+        details = [entry["detail"] for entry in (await client.get("/v1/audit")).json()["entries"]]
+        assert "matcher.window 100 (default) -> 150;" in details[1]
+        assert "matcher.window 150 -> 100 (default);" in details[2]
+
+    talk(tmp_path, MemoryJournal(), DUEL, to=to)
+
+
 def test_a_dry_run_changes_nothing_and_counts_those_who_would_have_to_go(tmp_path: Path) -> None:
     async def to(client: httpx.AsyncClient) -> None:
         parties = (["ann", "ben"], ["cat"], ["dan", "eve"])

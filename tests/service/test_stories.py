@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from evenmatch.config import with_door
 from evenmatch.domain.events import ProposalsFailed
 from evenmatch.domain.queue import Format, MatcherSpec, QueueSpec, ReadyCheckSpec, TicketSpec, WaveSpec
 from evenmatch.domain.ticket import Cause
@@ -16,8 +17,9 @@ from evenmatch.matchers.contract import window_words
 from evenmatch.matchers.registry import build
 from evenmatch.service.app import App
 from evenmatch.service.isolating import isolated
+from evenmatch.service.spans import span
 from evenmatch.service.storytelling import _fault
-from evenmatch.service.wave_words import next_wave, seconds
+from evenmatch.service.wave_words import next_wave
 from evenmatch.service.why import Look
 from evenmatch.service.why import told as why_told
 from evenmatch.storage.sqlite import SqliteJournal
@@ -180,12 +182,12 @@ def test_a_ticket_that_expired_is_told_its_wait_the_limit_the_waves_and_its_firs
         return await ended(client, brief), await ended(client, short)
 
     brief, short = ask(look, None, BRIEF, SHORT)
-    assert brief[0] == "It joined brief; window 100 at first."
-    limit = r"not heard of for 0\.5 s, which is as long as the queue allows, and it expired\."
-    assert re.fullmatch(rf"After [\d.]+ s and (at least )?\d+ waves? that left it, its client was {limit}", brief[1])
+    assert brief[0] == "It joined brief; window 100 points at first."
+    limit = r"not heard of for 500 ms, which is as long as the queue allows, and it expired\."
+    assert re.fullmatch(rf"After [\d.]+ m?s, its client was {limit}", brief[1])
     assert short[0] == "It joined short."
-    limit = r"for 0\.3 s, which is as long as the queue allows, and expired\."
-    assert re.fullmatch(rf"After [\d.]+ s( and \d+ waves? that left it)?, it had been in the queue {limit}", short[1])
+    limit = r"for 300 ms, which is as long as the queue allows, and expired\."
+    assert re.fullmatch(rf"After [\d.]+ m?s, it had been in the queue {limit}", short[1])
 
 
 def test_the_limits_and_windows_that_are_told_are_those_that_were_in_force(tmp_path: Path) -> None:
@@ -202,9 +204,9 @@ def test_the_limits_and_windows_that_are_told_are_those_that_were_in_force(tmp_p
     even = MatcherSpec("even", {"window": 555, "window_density": 1})
     changed = msgspec.structs.replace(BRIEF, matcher=even, ticket=TicketSpec(heartbeat_s=45.0))
     (began, ends), newcomer = ask(later, SqliteJournal(tmp_path / "em.db"), changed)
-    assert began == "It joined brief; window 100 at first."
-    assert re.match(r"After [\d.]+ s, its client was not heard of for 0\.5 s, ", ends), "waves of then are not known"
-    assert newcomer == ["It joined brief; window 555 at first."]
+    assert began == "It joined brief; window 100 points at first."
+    assert re.match(r"After [\d.]+ m?s, its client was not heard of for 500 ms, ", ends)
+    assert newcomer == ["It joined brief; window 555 points at first."]
 
 
 def test_a_proposal_is_told_with_the_window_by_then() -> None:
@@ -217,13 +219,37 @@ def test_a_proposal_is_told_with_the_window_by_then() -> None:
 
     checked = QueueSpec("checked", Format(2, 1), GROWING, WaveSpec(every_s=0.02), ready_check=ReadyCheckSpec(600.0))
     told, now = ask(look, None, checked)
-    found = re.match(
-        r"After ([\d.]+) s and .*waves? that left it \(window by then ([\d,.]+)\), it was proposed", told[1]
-    )
+    found = re.match(r"After ([\d.]+) (m?s) \(window by then ([\d,.]+) points\), it was proposed", told[1])
     assert found is not None, told[1]
-    waited_s, window = float(found[1]), float(found[2].replace(",", ""))
+    waited_s, window = float(found[1]) / (1000 if found[2] == "ms" else 1), float(found[3].replace(",", ""))
     assert 450 <= window <= 100 + 1000 * waited_s + 1, "the mean of both windows has reached the gap of 500"
-    assert re.match(r"It has waited for [\d.]+ s; window by now [\d,.]+\. ", now)
+    assert re.match(r"It has waited for [\d.]+ m?s; window by now [\d,.]+ points\. ", now)
+
+
+def test_a_story_counts_the_waves_that_the_ticket_itself_counts_and_goes_on_doing_so() -> None:
+    async def look(client: httpx.AsyncClient, app: App) -> Any:
+        sides = [{"bw": 1500}, {"sc2": 2900}]
+        for player, ratings in zip(("ann", "ben"), sides, strict=True):
+            body = {"players": [{"id": player, "ratings": ratings}]}
+            assert (await client.post("/v1/queues/sides/tickets", json=body)).status_code == 201
+
+        async def left() -> Any:
+            return (await ticket(client, "t-000000000001"))["misses"] > 3
+
+        await until(left, "some waves")
+        await client.delete("/v1/tickets/t-000000000001")
+        first = await words(client, "t-000000000001")
+
+        def forgets(views: Any, _: int) -> None:
+            views.engine.timetable("sides").unrecorded.clear()
+
+        await app.runner.ask(forgets)
+        return (await ticket(client, "t-000000000001"))["misses"], first, await words(client, "t-000000000001")
+
+    sides = QueueSpec("sides", Format(2, 1), MatcherSpec("ladder", {}), WaveSpec(every_s=0.02))
+    misses, first, later = ask(look, None, with_door(sides))
+    assert f" and {misses} recorded waves that left it, it left the queue." in first[-1]
+    assert first == later
 
 
 def test_who_waits_for_a_slow_wave_is_told_when_it_is_due() -> None:
@@ -243,7 +269,7 @@ def test_who_waits_for_a_slow_wave_is_told_when_it_is_due() -> None:
         return story["now"], why["words"], gone["now"]
 
     now, why, gone = ask(look, None, SLOW)
-    due = r"The next wave is due in (600|59\d(\.\d)?) s\."
+    due = r"The next wave is due in (10\.0|9\.9) min\."
     assert re.search(due, now)
     assert re.search(rf"No wave has looked at it since it came, or came back\. .*{due}", why)
     assert gone is None
@@ -263,19 +289,19 @@ def test_an_engine_without_a_timetable_tells_the_beat_and_one_with_nothing_to_do
         return await app.runner.ask(asked)
 
     follows, idle = ask(look, None, SLOW)
-    assert follows == "A wave comes every 600 s, if it could change anything."
+    assert follows == "A wave comes every 10.0 min, if it could change anything."
     assert idle == "The next wave comes when something changes in the queue."
 
 
 WINDOWS: list[tuple[str, dict[str, Any], int, int | None, str | None]] = [
-    ("even", {"window": 100, "window_growth": 1.5, "window_density": 1}, 50_000, None, "175"),
-    ("even", {"window": 100, "window_growth": 1.5, "window_density": 3}, 50_000, None, "about 175"),
+    ("even", {"window": 100, "window_growth": 1.5, "window_density": 1}, 50_000, None, "175 points"),
+    ("even", {"window": 100, "window_growth": 1.5, "window_density": 3}, 50_000, None, "about 175 points"),
     ("even", {"window_free_s": 60}, 60_000, None, "without limit"),
     ("buckets", {"growth_s": 20, "range_max": 10}, 25_000, None, "1 bucket"),
-    ("buckets", {"growth_s": 20, "range_max": 2, "bucket": 50}, 90_000, None, "2 buckets of 50"),
+    ("buckets", {"growth_s": 20, "range_max": 2, "bucket": 50}, 90_000, None, "2 buckets of 50 points"),
     ("buckets", {"growth_s": 1, "range_max": "1%"}, 90_000, None, "15 buckets"),
-    ("ladder", {}, 0, 0, "75 to 125, by how many wait"),
-    ("ladder", {"windows": [[75, 25]] * 3}, 0, 2, "125"),
+    ("ladder", {}, 0, 0, "75 to 125 points, by how many wait"),
+    ("ladder", {"windows": [[75, 25]] * 3}, 0, 2, "125 points"),
     ("ladder", {}, 9000, None, None),
     ("first_come", {}, 9000, 3, None),
     ("cinder", {}, 9000, 3, None),
@@ -289,11 +315,16 @@ def test_a_window_is_told_where_it_follows_from_the_wait(
     assert window_words(build(name, parameters), waited_ms, misses, 1500.0) == expected
 
 
-def test_long_waits_are_written_out() -> None:
-    assert [seconds(ms) for ms in (0, 41_260, 999_499, 999_600, 1_800_000)] == [
-        "0 s",
-        "41.3 s",
-        "999 s",
-        "1,000 s",
-        "1,800 s",
-    ]
+def test_spans_are_written_as_the_page_writes_them() -> None:
+    spans = {
+        0: "0 s",
+        38.4: "38.4 ms",
+        537: "537 ms",
+        999.6: "1 s",
+        41_260: "41.3 s",
+        292_000: "4.9 min",
+        1_800_000: "30.0 min",
+        9_000_000: "2.5 h",
+        259_200_000: "3.0 days",
+    }
+    assert [span(ms) for ms in spans] == list(spans.values())

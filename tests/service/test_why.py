@@ -127,7 +127,7 @@ def test_a_paused_queue_is_the_cause_and_said_first() -> None:
         await asker.left_by_a_wave(ann)
         look = await asker.app.runner.ask(lambda views, now_ms: why.Why(asker.app.runner).look(views, 1, now_ms))
         told = why.explained(msgspec.structs.replace(look, mode=Mode.PAUSED))
-        assert re.match(r"It has waited for \S+ s\. The queue is paused: no wave runs", told.words)
+        assert re.match(r"It has waited for \S+ m?s\. The queue is paused: no wave runs", told.words)
         assert "The last wave left it" not in told.words
         assert "What would help" not in told.words
         assert told.unlock == "the queue is paused: an operator must open it again"
@@ -142,7 +142,7 @@ def test_a_ticket_that_some_could_meet_by_now_does_not_hear_that_nobody_is_there
         look = await asker.app.runner.ask(lambda views, now_ms: why.Why(asker.app.runner).look(views, 1, now_ms))
         alone, met = why.told(look), why.told(look, "Of 20 others that wait, 3 could meet it now.", 3)
         assert "The last wave left it: no ticket is within range" in alone.words
-        waits = r"It has waited for \S+ s\. Of 20 others that wait, 3 could meet it now\."
+        waits = r"It has waited for \S+ m?s\. Of 20 others that wait, 3 could meet it now\."
         assert re.fullmatch(rf"{waits} (The next|A) wave .*\.", met.words)
         assert met.reason == "nobody_in_range"
 
@@ -237,7 +237,7 @@ def test_a_match_of_even_tells_its_terms() -> None:
         assert left["unlock"] == "1 more player"
         await asker.join("even", "ben", rating=1540)
         words = (await asker.when(ann, "matched"))["words"]
-        assert "Its cost is 0.2263, of these terms: spread 0.1, imbalance 0.0263, distribution 0.2." in words
+        assert "Its cost is 0.2263, the sum of spread 0.1, imbalance 0.0263, distribution 0.1." in words
         assert "Its teams are 40 points apart. The plan that its match is of: 2 players are seated" in words
 
     tell(story)

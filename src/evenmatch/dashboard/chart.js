@@ -44,18 +44,18 @@ function path(points, x, y) {
   return drawn;
 }
 
-function axes(drawing, wide, times, marks, format, x, y) {
+function axes(drawing, wide, times, marks, format, x, y, label) {
   for (const mark of marks) {
     drawing.append(svg("line", { x1: LEFT, x2: wide - RIGHT, y1: y(mark), y2: y(mark), stroke: "var(--grid)" }));
     drawing.append(svg("text", { x: LEFT - 6, y: y(mark) + 4, "text-anchor": "end", "font-size": 12, fill: "var(--soft)" }, format(mark)));
   }
-  const word = times[times.length - 1] - times[0] < SHORT_MS ? clock : shortClock;
+  const timed = times[times.length - 1] - times[0] < SHORT_MS ? clock : shortClock;
   for (const share of times.length > 1 ? [0, 0.5, 1] : [0]) {
     const i = Math.round(share * (times.length - 1));
     const room = Math.min(x(i) - x(0), x(times.length - 1) - x(i));
     if (times[i] === undefined || (share === 0.5 && room < APART)) continue;
     const anchor = share === 0 ? "start" : share === 1 ? "end" : "middle";
-    drawing.append(svg("text", { x: x(i), y: TALL - 5, "text-anchor": anchor, "font-size": 12, fill: "var(--soft)" }, word(times[i])));
+    drawing.append(svg("text", { x: x(i), y: TALL - 5, "text-anchor": anchor, "font-size": 12, fill: "var(--soft)" }, label ? label(i) : timed(times[i])));
   }
 }
 
@@ -67,14 +67,21 @@ function drawLine(drawing, line, x, y) {
   });
 }
 
-/** Lines over time: `times` in ms, `lines` = [{name, values, colour}], values null where there are none. */
-export function lineChart(title, times, lines, format, { most = null, fromZero = true, time = false } = {}) {
+/**
+ * Lines over time: `times` in ms, `lines` = [{name, values, colour}], values null where there are none. What is said of the
+ * last ones says of when they are. Where steps are no times: `label(i)` on the axis, `told(i)` under the pointer.
+ */
+export function lineChart(title, times, lines, format, { most = null, fromZero = true, time = false, label = null, told = (i) => `at ${clock(times[i])}` } = {}) {
   const all = lines.flatMap((line) => line.values.filter((value) => value !== null));
   if (!all.length) return el("figure", { class: "card chart" }, el("h2", {}, title), el("p", { class: "empty" }, "Nothing yet in this time."));
   const marks = time ? timeSteps(Math.max(...all)) : steps(most ?? Math.max(...all, fromZero ? 0 : -Infinity), fromZero ? 0 : Math.min(...all));
+  const lastOf = (line) => line.values.findLastIndex((each) => each !== null);
+  const last = Math.max(...lines.map(lastOf));
   const said = (i) => lines.map((line) => {
-    const value = i === null ? line.values.findLast((each) => each !== null) : line.values[i];
-    return { colour: line.colour, name: `${line.name} ${value === null || value === undefined ? "–" : format(value)}` };
+    const at = i ?? lastOf(line);
+    const value = line.values[at];
+    const older = i === null && at >= 0 && at < last ? ` ${told(at)}` : "";
+    return { colour: line.colour, name: `${line.name} ${value === null || value === undefined ? "–" : format(value)}${older}` };
   });
   const drawing = svg("svg", { height: TALL, role: "img", "aria-label": `${title}. Latest: ${said(null).map((one) => one.name).join("; ")}` });
   const reading = el("p", { class: "legend" });
@@ -83,7 +90,7 @@ export function lineChart(title, times, lines, format, { most = null, fromZero =
   const y = (value) => TALL - BOTTOM - (TALL - BOTTOM - TOP) * ((value - marks[0]) / (marks[marks.length - 1] - marks[0]));
   const pointer = svg("line", { y1: TOP, y2: TALL - BOTTOM, stroke: "var(--soft)", "stroke-dasharray": "3 3", visibility: "hidden" });
   const read = (i) => {
-    fill(reading, legendOf(said(i)), el("span", {}, i === null ? "latest" : `at ${clock(times[i])}`));
+    fill(reading, legendOf(said(i)), el("span", {}, i === null ? `latest, ${told(last)}` : told(i)));
     pointer.setAttribute("visibility", i === null ? "hidden" : "visible");
     if (i !== null) { pointer.setAttribute("x1", x(i)); pointer.setAttribute("x2", x(i)); }
   };
@@ -92,7 +99,7 @@ export function lineChart(title, times, lines, format, { most = null, fromZero =
     if (!wide) return;
     drawing.replaceChildren();
     drawing.setAttribute("viewBox", `0 0 ${wide} ${TALL}`);
-    axes(drawing, wide, times, marks, format, x, y);
+    axes(drawing, wide, times, marks, format, x, y, label);
     for (const line of lines) drawLine(drawing, line, x, y);
     drawing.append(pointer);
   };

@@ -38,13 +38,23 @@ export function fill(parent, ...children) {
 const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
 const LONG = 40;
 
+function coded(each) {
+  return `U+${each.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
+}
+
+/** Text of which nothing may be hidden or turned round, such as the audit's: marks that nobody sees stand as their codes. */
+export function exact(text) {
+  const parts = String(text).split(new RegExp(`(${UNSEEN.source})`, "u"));
+  return el("bdi", { dir: "ltr" }, parts.map((part, i) => (i % 2 ? el("small", { class: "unseen", title: "a character that nobody sees" }, coded(part)) : part)));
+}
+
 /** A name from strangers: whichever way its letters run, it turns nothing round it; marks that nobody sees are followed by a visible one, and what is long is clipped. */
 export function stranger(text) {
   if (text instanceof Node) return text;
   const name = String(text);
-  const marks = name.match(UNSEEN)?.map((each) => `U+${each.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`) ?? [];
+  const marks = (name.trim() ? name.match(UNSEEN) : [...name])?.map(coded) ?? [];
   const clipped = name.length > LONG ? el("bdi", { class: "clipped", title: name }, name) : el("bdi", {}, name);
-  return marks.length ? el("span", {}, clipped, el("small", { class: "unseen", title: `This name has characters that nobody sees: ${marks.join(" ")}` }, [...new Set(marks)].slice(0, 3).join(" "))) : clipped;
+  return marks.length ? el("span", {}, clipped, el("small", { class: "unseen", title: `This name has characters that nobody sees: ${marks.join(" ")}` }, (name.trim() ? "" : "blank: ") + [...new Set(marks)].slice(0, 3).join(" "))) : clipped;
 }
 
 /** A link within the page; every part is escaped for the address. */

@@ -7,6 +7,12 @@ function id(letter, digits) {
   return `${letter}-${digits.padStart(PADDED, "0")}`;
 }
 
+/** A ticket's ("t") or match's ("m") id in full, whichever way it was typed; what is none stays as it is. */
+export function wholeId(letter, typed) {
+  const number = (letter === "m" ? /^[mp]-(\d{1,15})$/i : /^t-(\d{1,15})$/i).exec(typed);
+  return number ? id(letter, number[1].replace(/^0+(?=\d)/, "")) : typed;
+}
+
 /** The parts of the address that some words lead to; null = nothing was typed. `queues`: the names of all queues. */
 export function found(typed, queues) {
   const words = typed.trim();

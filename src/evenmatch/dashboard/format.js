@@ -32,7 +32,9 @@ export function rate(value) {
 
 /** Rating points. */
 export function points(value) {
-  return value === null || value === undefined ? none : `${number(value, Math.abs(value) < 100 && value % 1 ? 1 : 0)} pts`;
+  if (value === null || value === undefined) return none;
+  const written = number(value, Math.abs(value) < 100 && value % 1 ? 1 : 0);
+  return `${written} ${written === "1" ? "pt" : "pts"}`;
 }
 
 /** One of several: "1 ticket", "3 tickets". */
@@ -40,9 +42,13 @@ export function many(count, one) {
   return `${number(count)} ${one}${count === 1 ? "" : "s"}`;
 }
 
-/** Two ratings as a span; what is null or beyond all ratings has no end. */
+/** Has a range no end there? What is null or beyond all ratings has none. */
+export function endless(value) {
+  return value === null || Math.abs(value) >= 1e9;
+}
+
+/** Two ratings as a span. */
 export function span(low, high) {
-  const endless = (value) => value === null || Math.abs(value) >= 1e9;
   if (endless(low) && endless(high)) return "anybody";
   if (endless(low)) return `up to ${number(high)} pts`;
   return endless(high) ? `from ${number(low)} pts` : `${number(low)} to ${number(high)} pts`;

@@ -22,6 +22,7 @@ const state = document.getElementById("link");
 let view = null;
 let last = null;
 let away = false;
+let unseen = false;
 
 /** Address -> the view that shows it; each gives {title, node, queue?, frame?, close?}. */
 function viewOf(parts, asked) {
@@ -98,6 +99,11 @@ function health(server) {
 function linked(how, error) {
   if (error?.status === 404) { view?.missing?.(error.message); stream.watch(null); return; }  // the server is there, the queue is not
   state.dataset.state = how;
+  if (how === "paused" || how === "returning") {  // nobody looks: nothing is wrong
+    unseen = true;
+    state.textContent = how === "paused" ? "paused while hidden" : "catching up";
+    return;
+  }
   state.textContent = how === "live" ? "live" : "not connected";
   if (how === "live") { notice.hidden = true; notice.dataset.why = ""; notice.replaceChildren(); return; }
   const refused = error instanceof Refused && (error.status === 401 || error.status === 403);
@@ -105,10 +111,11 @@ function linked(how, error) {
     if (!away) { away = true; view?.away?.(true); }
     stale();
   }
+  if (refused) view?.locked?.();
   if (!notice.hidden && notice.dataset.why === error.reason) return;
   notice.dataset.why = error.reason;
   notice.hidden = false;
-  if (refused) fill(notice, error.status === 401 ? `This server asks for a key: ${error.message}. A reader's is enough: evenmatch keys add dashboard --role reader`
+  if (refused) fill(notice, error.status === 401 ? "This server shows its queues to those who have a key. Whoever runs it can make one that may look and change nothing: evenmatch keys add dashboard --role reader"
     : `The server does not show this: ${error.message}.`, keyForm("key", "/v1/queues", again));
   else fill(notice, `No connection: ${error.message}. What you see is how it was. Is the server running? The page tries again every few seconds.`);
 }
@@ -124,7 +131,12 @@ function again() {
 }
 
 const stream = new Stream((frame) => {
-  if (away) { returned(frame); view?.away?.(false); }
+  if (away || unseen) {
+    const was = away;
+    unseen = false;
+    returned(frame);
+    if (was) view?.away?.(false);
+  }
   last = frame;
   health(frame.server);
   view?.frame?.(frame);

@@ -43,13 +43,14 @@ function teamBox(team, place, odds, result, roles, alone) {
     team.left?.length ? el("p", { class: "empty" }, "Left: ", team.left.map((one, i) => [i ? ", " : "", stranger(one)])) : null);
 }
 
-function venueBox(details, cost, parameters) {
-  const { venue, roles: _, terms, ...others } = details;
+function venueBox(details, cost, alone) {
+  const { venue, roles: _, terms, ...told } = details;
+  const others = alone ? told : { ...told, gap: null };  // between teams it stands above already
   const where = venueRows(venue ?? others);
   const rest = Object.entries(others).filter(([name, value]) => value !== null && (venue || !where.some(([part]) => part === name)));
   return el("div", { class: "pair" },
     box("Where", where.length ? table("Where", ["what", "which", "why"], where) : el("p", { class: "empty" }, "This queue chooses no map and no server.")),
-    box("What the matcher says", terms ? costTable(terms, cost, parameters) : null,
+    box("What the matcher says", terms ? costTable(terms, cost) : null,
       rest.length ? table("Details", ["what", "value"], rest.map(([name, value]) => [named(name), shown(value, name)])) : null,
       terms || rest.length ? null : el("p", { class: "empty" }, "Nothing more of this match.")));
 }
@@ -78,7 +79,7 @@ export function match(id) {
         ["result", result ? `${moment(result.at_ms)}${result.corrections ? `, corrected ${result.corrections} times` : ""}` : "none yet"]]),
       odds?.length > 1 && found.quality !== null ? predictions(spec?.rating?.model) : null,
       el("div", { class: "teams" }, found.teams.map((team, place) => teamBox(team, place, odds?.[place] ?? null, result?.teams[place] ?? null, found.details?.roles, found.teams.length === 1))),
-      venueBox(found.details ?? {}, found.cost, queue?.queue.parameters ?? {}),
+      venueBox(found.details ?? {}, found.cost, found.teams.length === 1),
     ] };
   }, 5000);
 }

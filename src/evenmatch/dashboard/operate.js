@@ -3,7 +3,8 @@
 
 import { ask, key, path, Refused, send } from "./api.js";
 import { confirmed } from "./asking.js";
-import { box, el, fill, link, numbers, stranger, table } from "./dom.js";
+import { box, el, exact, fill, link, numbers, stranger, table } from "./dom.js";
+import { wholeId } from "./find.js";
 import { isolated, many, moment, number, seconds } from "./format.js";
 import { keyForm } from "./keys.js";
 import { rulesBox, versionsBox } from "./rules.js";
@@ -22,12 +23,17 @@ function keyBox(draw) {
     keyForm("operator-key", "/v1/audit?limit=1", draw));
 }
 
+/** Who gave a queue its rules, by the moment: a change and its entry in the audit are one commit. */
+function whoChanged(queue, audit) {
+  return new Map(audit.filter((one) => one.subject === queue && /^(change_rules|rollback)/.test(one.action)).map((one) => [one.at_ms, one.who]));
+}
+
 /** The newest entries of the audit, which is told oldest first. */
 async function newest(signal) {
   let entries = [];
   for (let after = 0; ;) {
     const page = await ask(`/v1/audit?limit=${PAGE}&after=${encodeURIComponent(after)}`, signal);
-    entries = [...entries, ...page.entries].slice(-SHOWN);
+    entries = [...entries, ...page.entries].slice(-PAGE);
     if (page.entries.length < PAGE) return entries.reverse();
     after = page.after;
   }
@@ -38,14 +44,16 @@ function names(players) {
 }
 
 /** A question about a ticket, a match or a player: what it is, whom it concerns, what is done then and what is said; raises Refused where there is nothing to do. */
-async function ofTicket(id) {
+async function ofTicket(typed) {
+  const id = wholeId("t", typed);
   const { ticket } = await ask(path("tickets", id));
   if (!["waiting", "proposed"].includes(ticket.status)) throw new Refused(409, "", `${id} is ${ticket.status} already`);
   return { question: `Cancel ${id}?`, done: `${id} is cancelled.`, work: (why) => send("POST", path("tickets", id, "cancel"), { why }),
     about: numbers([["players", names(ticket.players.map((one) => one.id))], ["queue", ticket.queue], ["status", ticket.status], ["waited", seconds(ticket.waited_ms / 1000)]]) };
 }
 
-async function ofMatch(id) {
+async function ofMatch(typed) {
+  const id = wholeId("m", typed);
   const { match } = await ask(path("matches", id));
   if (["over", "cancelled"].includes(match.standing)) throw new Refused(409, "", `${id} is ${match.standing} already`);
   return { question: `Cancel ${id}?`, done: `${id} is cancelled.`, work: (why) => send("POST", path("matches", id, "cancel"), { why }),
@@ -69,6 +77,8 @@ export function operate(queue) {
   const node = el("div", { class: "cards one" });
   const closing = new AbortController();
   let rules = null;
+  let unread = false;  // the server was away: what it says is read once it is there
+  let reading = false;
 
   /** Ask first, then do it, then say how it went; `prepare` gives {question, about, work, done}. True = it was done. */
   const act = async (prepare, options) => {
@@ -109,12 +119,15 @@ export function operate(queue) {
       { verb: word }) }, word))));
 
   const draw = async () => {
+    unread = false;
     if (!key.get()) { fill(node, el("h1", {}, `Operate ${queue}`), keyBox(draw)); return; }
+    reading = true;
     try {
       const [{ queue: found }, versions, audit] = await Promise.all([ask(path("queues", queue), closing.signal),
         ask(path("queues", queue, "versions"), closing.signal), newest(closing.signal)]);
-      const kept = el("div", { class: "stack" }, versionsBox(queue, versions, act));
-      rules = rulesBox(queue, versions, act, draw, (fresh) => fill(kept, versionsBox(queue, fresh, act)));
+      const who = whoChanged(queue, audit);
+      const kept = el("div", { class: "stack" }, versionsBox(queue, versions, act, who));
+      rules = rulesBox(queue, versions, act, draw, (fresh) => fill(kept, versionsBox(queue, fresh, act, who)));
       fill(node,
         el("div", { class: "head" }, el("h1", {}, `Operate ${queue}`), el("span", { class: found.mode === "open" ? "tag good" : "tag warn" }, found.mode), link(["queue", queue], "To the queue")),
         modeBox(found),
@@ -123,18 +136,25 @@ export function operate(queue) {
           oneBox("Cancel the ticket", "cancel-ticket", "Ticket", ofTicket, { verb: "Cancel the ticket", no: "Keep it" }),
           oneBox("Cancel the match", "cancel-match", "Match", ofMatch, { verb: "Cancel the match", no: "Keep it" }),
           oneBox("Lift the cool-down", "lift", "Player", ofPlayer, { verb: "Lift it" })),
-        box("The audit of all queues, newest first", audit.length ? table("Audit", ["when", "who", "did", "to", "detail"], audit.map((one) =>
-          [moment(one.at_ms), one.who, one.action.replaceAll("_", " "), one.subject, one.detail ?? ""])) : el("p", { class: "empty" }, "No operator has done anything yet.")));
+        box("The audit of all queues, newest first", audit.length ? table("Audit", ["when", "who", "did", "to", "detail"], audit.slice(0, SHOWN).map((one) =>
+          [moment(one.at_ms), exact(one.who), exact(one.action.replaceAll("_", " ")), exact(one.subject), exact(one.detail ?? "")])) : el("p", { class: "empty" }, "No operator has done anything yet.")));
     } catch (error) {
       if (error.name === "AbortError") return;
+      unread = error.status === 0;
       const refused = error.status === 401 || error.status === 403;
-      fill(node, el("h1", {}, `Operate ${queue}`), el("p", { class: "refused" }, error.message), refused ? keyBox(draw) : null);
+      const why = unread ? `${error.message}. This is read as soon as it does.` : error.status === 401 ? null : error.message;
+      fill(node, el("h1", {}, `Operate ${queue}`), why ? el("p", { class: "refused" }, why) : null, refused ? keyBox(draw) : null);
+    } finally {
+      reading = false;
     }
   };
+  const again = () => { if (unread && !reading && !closing.signal.aborted) draw(); };
   draw();
   return {
     title: `Operate ${queue}`,
     node,
+    frame: again,
+    returned: again,
     close: () => closing.abort(),
     unsaved: () => node.contains(rules?.node) && rules.edited(),
     away(is) { node.inert = is; node.classList.toggle("away", is); },

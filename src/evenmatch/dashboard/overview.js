@@ -4,8 +4,9 @@ import { alarms, worstFirst } from "./alarm.js";
 import { ask, path } from "./api.js";
 import { beginning, untouched } from "./beginning.js";
 import { sparkline } from "./chart.js";
+import { evenness, kept } from "./cards.js";
 import { el, fill, numbers } from "./dom.js";
-import { many, number, percent, rate, seconds } from "./format.js";
+import { many, number, rate, seconds } from "./format.js";
 
 const STEP_MS = 10_000;
 const STEPS = 30;
@@ -28,15 +29,15 @@ function card(of, depths) {
     el("div", { class: "big" }, number(of.waiting), " ",
       el("small", {}, `${of.waiting === 1 ? "ticket waits" : "tickets wait"}, ${many(of.players_waiting, "player")}`)),
     sparkline(depths, `Waiting tickets, from ${past} till now: ${number(Math.min(...known))} to ${number(Math.max(...known))}`),
-    el("div", { class: "scale", "aria-hidden": "true" }, el("span", {}, past), el("span", {}, `0 to ${number(most, most % 1 ? 1 : 0)} tickets`), el("span", {}, "now")),
+    el("div", { class: "scale", "aria-hidden": "true" }, el("span", {}, past), el("span", {}, `0 to ${most % 1 ? `${number(most, 1)} tickets` : many(most, "ticket")}`), el("span", {}, "now")),
     numbers([
       ["oldest wait", seconds(of.oldest_s)],
       ["joins", often(of.joins, of.joins_a_minute, of.over_s)],
       ["matches", often(of.matches, of.matches_a_minute, of.over_s)],
       ["wait, half within", seconds(of.wait_p50_s)],
       ["wait, 9 in 10 within", seconds(of.wait_p90_s)],
-      ["matches are even", percent(of.quality)],
-      ["ready checks kept", percent(of.ready_kept), of.ready_kept !== null && of.ready_kept < 0.5 ? "warn" : null],
+      ["matches are even", evenness(of)],
+      ["ready checks kept", kept(of), of.ready_kept !== null && of.ready_kept < 0.5 ? "warn" : null],
       ["last plan took", seconds(of.wave_s)],
     ]));
 }
@@ -102,6 +103,7 @@ export function overview() {
     title: "All queues",
     node,
     close: () => closing.abort(),
+    locked: () => { if (!last) fill(cards, el("p", { class: "empty" }, "The queues are shown here once there is a key.")); },
     returned: () => asked.clear(),
     restarted: () => depths.clear(),
     frame(frame) {

@@ -14,10 +14,12 @@ function tallFor(wide) {
   return wide < 600 ? 360 : 440;
 }
 
-/** Draws pictures on a canvas, and remembers proposals for as long as they fade; `said`: an element that tells of the entry walked to. */
+/** Draws pictures on a canvas, and remembers proposals for as long as they fade; `said`: an element that tells of the entry walked to, `onStripes` hears whether buckets are wide enough to be drawn, when that changes. */
 export class Crowd {
-  constructor(canvas, { onPick = null, still = false, said = null } = {}) {
+  constructor(canvas, { onPick = null, still = false, said = null, onStripes = null } = {}) {
     this.canvas = canvas;
+    this.onStripes = onStripes;
+    this.striped = true;
     this.said = said;
     this.picture = null;
     this.groups = [];
@@ -110,12 +112,13 @@ export class Crowd {
       left, right, top, wide, tall, floor, byCount: shown.by_count,
       x: (value) => EDGE.left + (wide - EDGE.left - EDGE.right) * ((value - left) / (right - left)),
       y: (value) => floor - (floor - EDGE.top) * (value / top) };
-    drawAxes(pen, plot, shown);
+    const striped = drawAxes(pen, plot, shown);
+    if (striped !== this.striped) { this.striped = striped; this.onStripes?.(striped); }
     pen.save();
     pen.beginPath();
     pen.rect(EDGE.left, 0, wide - EDGE.left - EDGE.right, tall);
     pen.clip();
-    this.spots = drawCrowd(pen, plot, shown, across).map((one) => ({ ...one, ticket: shown.ticket[one.i] ?? null, across: across[one.i], up: shown.by_count ? shown.count[one.i] : shown.waited_s[one.i] }));
+    this.spots = drawCrowd(pen, plot, shown, across).map((one) => ({ ...one, ticket: shown.ticket[one.i] ?? null, across: across[one.i], up: one.up ?? (shown.by_count ? shown.count[one.i] : shown.waited_s[one.i]) }));
     this.proposals(pen, plot, at);
     drawBeyond(pen, plot, shown.scale);
     this.ring(pen);

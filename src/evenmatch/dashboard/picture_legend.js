@@ -2,6 +2,7 @@
 
 import { legend } from "./chart.js";
 import { many, number } from "./format.js";
+import { columnsOf } from "./picture_columns.js";
 import { bandColour, hasLeaders } from "./picture_marks.js";
 
 const LEADER = 1;
@@ -32,10 +33,11 @@ export function pictureLegend(picture, teams, when) {
   return legend([...bands, ...(picture.binned ? dots(picture) : alone), ...shared, proposed(picture, teams, when)]);
 }
 
-/** What there is to be seen, in sentences. */
-export function pictureWords(picture) {
-  const bins = picture.binned ? `${number(picture.waiting)} tickets in ${number(picture.rating.length)} ${picture.by_count ? "columns" : "bins"}. ` : "";
+/** What there is to be seen, in sentences; `striped`: its buckets are wide enough to be drawn. */
+export function pictureWords(picture, striped = true) {
+  const parts = picture.by_count ? many(columnsOf(picture).size, "column") : many(picture.rating.length, "bin");
+  const bins = picture.binned ? `${number(picture.waiting)} tickets in ${parts}. ` : "";
   const up = picture.by_count ? "All have waited about as long, so up is how many of that rating wait." : "Up is a longer wait.";
-  const bars = picture.by_count ? "" : ` ${picture.words}`;
+  const bars = picture.by_count ? "" : ` ${striped ? picture.words : picture.words.replace("Stripes are buckets.", "Buckets are too narrow here to be seen.")}`;
   return `${bins}${up}${bars} ${picture.beyond} ${picture.binned ? "Hover a mark, or walk with the arrow keys, to read it." : "Click a dot to see its ticket, or walk with the arrow keys and press Enter."}`.replace(/ +/g, " ");
 }

@@ -1,7 +1,8 @@
 // What stands in a picture: tickets as dots, leaders as diamonds, windows as bars, those who came together as columns, and
 // fresh proposals as lines between those whom they join.
 
-import { number, percent, seconds } from "./format.js";
+import { number, percent, seconds, span } from "./format.js";
+import { acrossOf, columnsOf, columnWords } from "./picture_columns.js";
 import { colour } from "./themes.js";
 
 const SERIES = ["series-1", "series-2", "series-3", "series-4", "series-5"];
@@ -39,6 +40,7 @@ function mark(pen, { x, y, way }, size, leads) {
 
 /** What one entry is, in words. */
 export function described(shown, i) {
+  if (shown.by_count) return columnWords(shown, columnsOf(shown).get(acrossOf(shown)[i]));
   const ping = shown.ping_ms[i] === null || shown.ping_ms[i] === undefined ? "" : `, ping ${number(shown.ping_ms[i])} ms`;
   const band = shown.band.length && shown.band[i] >= 0 ? `, ${shown.bands[shown.band[i]]}` : "";
   if (shown.binned) {
@@ -46,7 +48,7 @@ export function described(shown, i) {
     return `${number(shown.count[i])} ${shown.count[i] === 1 ? "ticket" : "tickets"}${near}${ping}${band}, waited about ${seconds(shown.waited_s[i])}`;
   }
   const party = shown.players[i] > 1 ? `, ${number(shown.players[i])} players` : "";
-  const takes = shown.low.length ? `, ${shown.overlap.length ? "ranges over" : "takes"} ${number(shown.low[i])} to ${number(shown.high[i])} pts` : "";
+  const takes = shown.low.length ? `, ${shown.overlap.length ? "ranges over" : "takes"} ${span(shown.low[i], shown.high[i])}` : "";
   const shares = shown.overlap.length ? (shown.overlap[i] === null ? ", no other lobby" : `, overlaps by ${percent(shown.overlap[i])} with the lobby that shares most`) : "";
   return `${shown.ticket[i]}: ${number(shown.rating[i])} pts${party}${ping}${band}, waited ${seconds(shown.waited_s[i])}${takes}${shares}`;
 }
@@ -55,7 +57,8 @@ function drawBars(pen, plot, shown, across, paint) {
   pen.globalAlpha = shown.binned ? 0.16 : Math.max(0.12, Math.min(0.45, 12 / across.length));
   for (let i = 0; i < across.length; i++) {
     pen.fillStyle = paint(i);
-    pen.fillRect(plot.x(shown.low[i]), placed(plot, across[i], shown.waited_s[i]).y - 2, Math.max(1, plot.x(shown.high[i]) - plot.x(shown.low[i])), 4);
+    const [from, to] = [plot.x(Math.max(shown.low[i], plot.left)), plot.x(Math.min(shown.high[i], plot.right))];
+    pen.fillRect(from, placed(plot, across[i], shown.waited_s[i]).y - 2, Math.max(1, to - from), 4);
   }
   pen.globalAlpha = 0.75;
   shown.shared_low.forEach((low, i) => {
@@ -65,18 +68,19 @@ function drawBars(pen, plot, shown, across, paint) {
   });
 }
 
-/** Those who came together: a column for each bin, one band on the other; gives their spots. */
+/** Those who came together: a column for each bin, one band on the other; gives the spot of each column. */
 function drawColumns(pen, plot, shown, across, paint) {
-  const stacked = new Map();
-  return across.map((each, i) => {
-    if (each < shown.scale.low || each > shown.scale.high) return spot(pen, plot, shown, across, i, paint, 0);
-    const below = stacked.get(each) ?? 0;
-    stacked.set(each, below + shown.count[i]);
+  return [...columnsOf(shown)].map(([each, entries]) => {
+    if (each < shown.scale.low || each > shown.scale.high) return spot(pen, plot, shown, across, entries[0], paint, 0);
     const [x1, x2] = [plot.x(each - shown.bin / 2), plot.x(each + shown.bin / 2)];
-    const [y1, y2] = [plot.y(below + shown.count[i]), plot.y(below)];
-    pen.fillStyle = paint(i);
-    pen.fillRect(x1, y1, Math.max(1, x2 - x1 - 1), Math.max(1, y2 - y1));
-    return { x: (x1 + x2) / 2, y: y1, size: 5, i };
+    let below = 0;
+    for (const i of entries) {
+      const [y1, y2] = [plot.y(below + shown.count[i]), plot.y(below)];
+      pen.fillStyle = paint(i);
+      pen.fillRect(x1, y1, Math.max(1, x2 - x1 - 1), Math.max(1, y2 - y1));
+      below += shown.count[i];
+    }
+    return { x: (x1 + x2) / 2, y: plot.y(below), size: 5, i: entries[0], up: below };
   });
 }
 

@@ -11,14 +11,15 @@ function signed(value) {
   return `${value >= 0 ? "+" : "−"}${number(Math.abs(value))}`;
 }
 
-/** The rating over results, its sureness as a band of two lines. */
+/** The rating over results, its sureness as a band of two lines. A step is a result, however long the time between. */
 function picture(ladder, changes) {
   const old = [...changes].reverse();
-  const times = [old[0].at_ms, ...old.map((change) => change.at_ms)];
-  return lineChart(`Rating on ${ladder}, in points, result by result`, times, [
+  const times = [null, ...old.map((change) => change.at_ms)];
+  return lineChart(`Rating on ${ladder}, in points, a step for each result`, times, [
     { name: "rating", values: [old[0].before, ...old.map((change) => change.after)], colour: "series-1" },
     ...(old.some((change) => change.deviation > 0) ? [{ name: "almost surely at least", values: [null, ...old.map((change) => change.after - 2 * change.deviation)], colour: "series-5" }] : []),
-  ], points, { fromZero: false });
+  ], points, { fromZero: false, label: (i) => (i === 0 ? "before" : i === 1 ? "1 result" : `${number(i)} results`),
+    told: (i) => (i === 0 ? "before these results" : `after the result of ${moment(times[i])}`) });
 }
 
 /** Cool-downs in force, and what still counts of those that are over. */

@@ -3,6 +3,7 @@
 import { alarms } from "./alarm.js";
 import { ask, path, Refused } from "./api.js";
 import { beginning, untouched } from "./beginning.js";
+import { evenness, kept, teamsOf } from "./cards.js";
 import { lineChart, meter } from "./chart.js";
 import { box, el, fill, link, numbers, table } from "./dom.js";
 import { many, moment, number, percent, points, rate, seconds } from "./format.js";
@@ -59,7 +60,7 @@ function details(history) {
   const of = !count ? "nobody matched yet" : history.waits_whole ? `${number(count)} matched in the last day` : `the last ${number(count)} matched, since ${moment(history.waits_since_ms)}`;
   return el("div", { class: "pair" },
     box(count ? `Wait by rating, tenths of ${of}` : `Wait by rating, ${of}`, history.by_rating.length
-      ? waitsTable("Wait by rating", "rating", history.by_rating)
+      ? waitsTable("Wait by rating", "rating, pts", history.by_rating)
       : el("p", { class: "empty" }, "Ten matched tickets are needed first.")),
     el("div", { class: "stack" }, box(`Wait by party size, ${of}`, history.by_party.length
       ? waitsTable("Wait by party size", "players", history.by_party)
@@ -100,7 +101,7 @@ export function queue(name, asked) {
   const pictured = box("Who waits now", canvas, said, colours, words);
   pictured.classList.add("picture");
   const past = el("div", {}, el("p", { class: "empty" }, "Reading the last minutes …"));
-  const crowd = new Crowd(canvas, { said, onPick: (ticket) => { location.hash = `#/ticket/${ticket}`; } });
+  const crowd = new Crowd(canvas, { said, onPick: (ticket) => { location.hash = `#/ticket/${ticket}`; }, onStripes: (striped) => { words.textContent = pictureWords(crowd.picture, striped); } });
   const closing = new AbortController();
   let minutes = RANGES.map(([, value]) => value).find((value) => String(value) === asked?.get("minutes")) ?? 30;
   let shownHead = "";
@@ -159,7 +160,7 @@ export function queue(name, asked) {
       const card = frame.queues.find((each) => each.queue === name);
       if (card) {
         const before = teams;
-        teams = Number(card.format.split("x")[0]);
+        teams = teamsOf(card);
         if (teams !== before) drawPast();
         const key = `${card.matcher} ${card.format} ${alarms(card).map((one) => one.words).join()}`;
         if (key !== shownHead) { shownHead = key; fill(top, head(name, card)); }
@@ -169,7 +170,7 @@ export function queue(name, asked) {
           ["waiting", many(card.waiting, "ticket")], ["players", number(card.players_waiting)], ["oldest wait", seconds(card.oldest_s)],
           [`joins, ${late}`, card.over_s < SHORT_S ? number(card.joins) : rate(card.joins_a_minute)], [`matches, ${late}`, card.over_s < SHORT_S ? number(card.matches) : rate(card.matches_a_minute)],
           [`half within, ${late}`, seconds(card.wait_p50_s)], [`9 in 10 within, ${late}`, seconds(card.wait_p90_s)],
-          [`matches are even, ${late}`, percent(card.quality)], [`ready checks kept, ${late}`, percent(card.ready_kept)],
+          [`matches are even, ${late}`, evenness(card)], [`ready checks kept, ${late}`, kept(card)],
           ["last wave", card.wave ? link(["queue", name, "wave", String(card.wave)], `no. ${number(card.wave)}`) : "none yet"],
           ["its plan took", seconds(card.wave_s)]]));
       }
@@ -179,7 +180,7 @@ export function queue(name, asked) {
       canvas.setAttribute("aria-label", `${many(picture.waiting, "ticket")} wait, by ${picture.ping_ms.length ? "ping" : "rating"} and ${picture.by_count ? "how many" : "time waited"}. Walk with the arrow keys.`);
       longest.show(picture);
       fill(colours, pictureLegend(picture, teams, "proposed just now"));
-      words.textContent = pictureWords(picture);
+      words.textContent = pictureWords(picture, crowd.striped);
     },
   };
 }

@@ -1,19 +1,29 @@
 // A queue's rules: edited as JSON, checked by the server, shown as a diff, applied; and the versions before, to roll back to.
 
 import { ask, path, send } from "./api.js";
-import { box, el, fill, table } from "./dom.js";
+import { box, el, exact, fill, table } from "./dom.js";
 import { many, moment, number } from "./format.js";
 import { hush } from "./toast.js";
+import { unitOf } from "./words.js";
 
-/** A value of a rule as it is written. */
-function written(value) {
-  return value === null || value === undefined ? "–" : typeof value === "object" ? JSON.stringify(value) : String(value);
+/** A value of a rule as it is written, with its unit; where the rules do not name it, what counts then. */
+function written(key, value, default_) {
+  const none = value === null || value === undefined;
+  if (none && default_ === undefined) return "–";
+  const counts = none ? default_ : value;
+  const unit = typeof counts === "number" ? unitOf(key.replace(/^.*\./, "")) : "";
+  return `${typeof counts === "object" ? JSON.stringify(counts) : String(counts)}${unit ? ` ${unit}` : ""}${none ? " (default)" : ""}`;
+}
+
+/** What a rule was, and what it becomes. */
+function both(one) {
+  return [written(one.key, one.before, one.default), written(one.key, one.after, one.default)];
 }
 
 function diff(change) {
   if (!change.changes.length) return el("p", { class: "empty" }, "These are the rules in force: nothing would change.");
   return [
-    table("What changes", ["rule", "before", "after"], change.changes.map((one) => [one.key, written(one.before), written(one.after)])),
+    table("What changes", ["rule", "before", "after"], change.changes.map((one) => [one.key, ...both(one)])),
     el("p", {}, change.cancelled ? `${many(change.cancelled, "waiting ticket")} could not have joined under these rules, and would be cancelled.`
       : "Nobody who waits would be cancelled by it.")];
 }
@@ -72,8 +82,8 @@ export function rulesBox(queue, versions, act, again, told) {
   return { node, edited: () => field.value !== given };
 }
 
-/** All versions, newest first. */
-export function versionsBox(queue, versions, act) {
+/** All versions, newest first; `who`: moment -> who gave the queue its rules then. */
+export function versionsBox(queue, versions, act, who) {
   const back = (version) => {
     const ask_ = (dry, why = "") => send("POST", path("queues", queue, "rollback"), { version, dry_run: dry, why }, { "if-match": `"${versions.version}"` });
     return act(async () => ({ question: `Roll ${queue} back to version ${version}?`, done: `${queue} has the rules of version ${version} again.`,
@@ -81,5 +91,5 @@ export function versionsBox(queue, versions, act) {
   };
   return box("Versions", table("Versions", ["~version", "", "when", "by", "what changed"], [...versions.versions].reverse().map((one) => [
     number(one.version), one.version === versions.version ? "in force" : el("button", { type: "button", onclick: () => back(one.version) }, "Roll back"),
-    moment(one.at_ms), one.source, one.changes.map((each) => `${each.key}: ${written(each.before)} → ${written(each.after)}`).join("; ") || "–"])));
+    moment(one.at_ms), who.has(one.at_ms) ? exact(who.get(one.at_ms)) : one.source, one.changes.map((each) => `${each.key}: ${both(each).join(" → ")}`).join("; ") || "–"])));
 }

@@ -1,4 +1,6 @@
 // The page's one stream, /v1/watch: read by fetch, so that the key goes into a header; opened again whenever it breaks.
+// A browser holds six lines to a server, for all tabs together: so a tab that nobody sees gives its line back once it has
+// something to show, and opens it again when it is looked at.
 
 import { opened, Refused } from "./api.js";
 
@@ -14,6 +16,21 @@ export class Stream {
     this.onState = onState;
     this.queue = null;
     this.run = null;
+    this.told = false;
+    document.addEventListener("visibilitychange", () => this.seen());
+  }
+
+  /** Shown or hidden: a hidden tab keeps the line only until it has heard what it shows. */
+  seen() {
+    if (document.visibilityState !== "hidden") { if (!this.run) { this.onState("returning", null); this.restart(); } }
+    else if (this.told) this.pause();
+  }
+
+  /** Give the line back until somebody looks. */
+  pause() {
+    this.run?.abort();
+    this.run = null;
+    this.onState("paused", null);
   }
 
   /** Watch, with a picture of this queue; null = of none. */
@@ -27,6 +44,7 @@ export class Stream {
   restart() {
     this.run?.abort();
     this.run = new AbortController();
+    this.told = false;
     this.keepUp(this.run.signal);
   }
 
@@ -64,7 +82,7 @@ export class Stream {
         alarm = setTimeout(end, SILENT_MS);
         const parts = (rest + value).split("\n\n");
         rest = parts.pop();
-        for (const part of parts) this.heard(part);
+        for (const part of parts) if (!signal.aborted) this.heard(part);
       }
     } catch (error) {
       if (error.name === "AbortError" && !signal.aborted) throw new Refused(0, "silent", "the server says nothing");
@@ -81,5 +99,7 @@ export class Stream {
     if (!line) return;
     this.onState("live", null);
     this.onFrame(JSON.parse(line.slice(6)));
+    this.told = true;
+    if (document.visibilityState === "hidden") this.pause();
   }
 }

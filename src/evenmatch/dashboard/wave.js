@@ -76,8 +76,15 @@ function plan({ details, trace, cost }) {
 export function raw(value) {
   if (value === null || value === "inf") return "no limit";
   if (Array.isArray(value)) return value.map((one) => (Array.isArray(one) ? `(${raw(one)})` : raw(one))).join(", ");
-  return typeof value === "number" ? value.toLocaleString("en", { maximumFractionDigits: 6 }) : typeof value === "object" ? JSON.stringify(value) : String(value);
+  return typeof value === "number" ? value.toLocaleString("en", { maximumFractionDigits: 6 }) : typeof value === "object" ? (value.name ? feature(value) : JSON.stringify(value)) : String(value);
 }
+
+/** A feature as people write one: rating / 400, times its weight where that is not 1. */
+function feature({ name, kind, weight, scale }) {
+  return `${name}${kind === "categorical" || scale === undefined ? "" : ` / ${raw(scale)}`}${weight === undefined || weight === 1 ? "" : ` × ${raw(weight)}`}`;
+}
+
+const MEASURED = new Set(["active_population"]);
 
 /** A parameter's value with its unit. */
 function parameter(name, value) {
@@ -115,25 +122,26 @@ export function wave(queue, wanted) {
     const row = found.wave;
     const canvas = el("canvas", { role: "application", "aria-label": `${row.waiting} tickets as the matcher saw them. Walk with the arrow keys.` });
     const said_ = el("p", { class: "walked", role: "status" });
+    const words = el("p", { class: "empty" }, found.snapshot ? pictureWords(found.snapshot) : null);
     crowd?.close();
     crowd = null;
     if (found.snapshot) {
-      crowd = new Crowd(canvas, { still: true, said: said_, onPick: (ticket) => { location.hash = `#/ticket/${ticket}`; } });
+      crowd = new Crowd(canvas, { still: true, said: said_, onPick: (ticket) => { location.hash = `#/ticket/${ticket}`; }, onStripes: (striped) => { words.textContent = pictureWords(found.snapshot, striped); } });
       queueMicrotask(() => crowd?.show({ ...found.snapshot, groups: seatsOf(found) }));
     }
-    const parameters = [...Object.entries(found.parameters).map(([name, value]) => [el("code", {}, name), [parameter(name, value), found.given.includes(name) ? null : el("small", {}, " (default)")]]),
+    const parameters = [...Object.entries(found.parameters).map(([name, value]) => [el("code", {}, name), [parameter(name, value), found.given.includes(name) ? null : el("small", {}, MEASURED.has(name) ? " (default: as measured)" : " (default)")]]),
       ["seed of the wave", found.seed || "–"]];
     return { content: [
       el("div", { class: "head" }, el("h1", {}, `Wave ${number(row.number)} of ${queue}`), proof(found),
         el("div", { class: "choices" }, before[0] ? link(["queue", queue, "wave", String(before[0].number)], "← Earlier", { rel: "prev", title: "also by the key ←" }) : null,
           after[0] ? link(["queue", queue, "wave", String(after[0].number)], "Later →", { rel: "next", title: "also by the key →" }) : null, link(["queue", queue, "waves"], "All waves"))),
       numbers([["began", clock(row.started_ms)], ["from snapshot to record", seconds((row.finished_ms - row.started_ms) / 1000)], ["tickets it saw", number(row.waiting)],
-        ["proposals", number(row.proposals)], ["tickets seated", number(row.seated)], ["proposals that no longer held", number(row.dropped)], ["matches are even", percent(row.quality)],
+        ["proposals", number(row.proposals)], ["tickets seated", number(row.seated)], ["proposals that no longer held", number(row.dropped)], ["matches are even", found.proposals.length && found.proposals.every((one) => one.teams.length === 1) ? "no teams" : percent(row.quality)],
         ["matcher", found.matcher ?? "–"]]),
       found.missing ? el("p", { class: "empty" }, `Not all is told: ${found.missing}.`) : null,
       found.snapshot ? el("section", { class: "card picture" }, el("h2", {}, "The snapshot"), canvas,
         said_, pictureLegend(found.snapshot, Math.max(0, ...found.proposals.map((one) => one.teams.length)), "proposed"),
-        el("p", { class: "empty" }, pictureWords(found.snapshot))) : null,
+        words) : null,
       plan(found),
       el("div", { class: "pair" },
         el("div", { class: "stack" }, box("Proposals", proposals(found.proposals, row.proposals, found.same_plan ? found.trace : [])), box("Parameters in force", el("div", { class: "whole" }, table("Parameters", ["parameter", "value"], parameters)))),

@@ -63,6 +63,8 @@ class WaveRow(msgspec.Struct, frozen=True):
     """Proposals that no longer held when the plan came back."""
     quality: float | None
     """The mean over its proposals."""
+    saw: int = 0
+    """The sequence of the last event that it knew of; 0 = it is not recorded."""
 
 
 class ProposalRow(msgspec.Struct, frozen=True):
@@ -112,7 +114,7 @@ class PastWave(msgspec.Struct, frozen=True):
     """Planned again, it gives the proposals that were recorded; null = not planned again, or some were dropped."""
     matcher: str | None = None
     parameters: dict[str, Any] = {}
-    """All that were in force."""
+    """All that were in force, with what was measured for them."""
     given: list[str] = []
     """Those of them that the queue's rules name; the others are the matcher's defaults."""
     snapshot: Picture | None = None
@@ -168,14 +170,14 @@ class PastWaves:
         return found
 
     def missed(self, queue: str, since: int, until: int, wave: int | None = None) -> int | None:
-        """The waves of a queue between two sequences, and before one of them if it is named; None = not all are known.
+        """The waves of a queue that saw one sequence and were recorded before another, and before one if it is named.
 
-        In the engine thread.
+        None = not all are known. In the engine thread.
         """
         rows: deque[WaveRow] = self._rows.get(queue, deque())
         if since < self.first or (len(rows) == KEPT and rows[0].sequence > since):
             return None
-        return sum(since < row.sequence < until and (wave is None or row.number < wave) for row in rows)
+        return sum(since <= row.saw and row.sequence < until and (wave is None or row.number < wave) for row in rows)
 
     def find(self, queue: str, number: int, journal: Journal) -> WaveRow | None:
         """One wave; None = it was not recorded, or too long ago."""
@@ -227,6 +229,7 @@ def row_of(sequence: int, event: WaveFinished) -> WaveRow:
         seated=int(np.count_nonzero(event.roster >= 0)),
         dropped=event.dropped,
         quality=float(known.mean()) if len(known) else None,
+        saw=event.snapshot_sequence,
     )
 
 
@@ -280,7 +283,7 @@ def _planned_again(
     told = msgspec.structs.replace(
         told,
         matcher=spec.matcher.name,
-        parameters=_short(in_force(spec.matcher.name, spec.matcher.parameters)),
+        parameters=_short(in_force(spec.matcher.name, spec.matcher.parameters, snapshot)),
         given=sorted(spec.matcher.parameters),
         snapshot=picture_of(spec, snapshot, snapshot.now_ms, [], 0, seed),
     )

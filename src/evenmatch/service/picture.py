@@ -23,7 +23,7 @@ from evenmatch.matchers.epgc import classify
 from .picture_columns import Seen, seen
 from .picture_scale import CELLS, Scale, alike, binned, cells_of, columns_of, scale_of
 from .picture_words import beyond_words, words_of
-from .waiting import Waiting, longest_waiting
+from .waiting import WITHOUT_END, Waiting, longest_waiting
 from .waits import ratings_of
 
 GROUPS: Final = 40
@@ -68,8 +68,9 @@ class Picture(msgspec.Struct, frozen=True):
     count: list[int]
     players: list[int]
     low: list[float] = []
-    """Where the matcher has windows or ranges: from which rating on a ticket would take somebody now; one that takes
-    anybody reaches as far beyond the crowd as the crowd is wide."""
+    """Where the matcher has windows or ranges: from which rating on a ticket would take somebody now, without end (a
+    thousand million) where it takes anybody; of a bin the mean, in which such a one reaches as far beyond the crowd as
+    the crowd is wide."""
     high: list[float] = []
     ping_ms: list[float | None] = []
     """Where the matcher goes by ping."""
@@ -118,7 +119,7 @@ def picture_of(
         "players": snapshot.size.astype(np.float64),
     }
     if found.ranges is not None:
-        columns["low"], columns["high"] = _drawable(*found.ranges, found.rating)
+        columns["low"], columns["high"] = _drawable(*found.ranges, found.rating, binned=len(snapshot) > CELLS)
     if found.ping_ms is not None:
         columns["ping_ms"] = found.ping_ms
     across = columns.get("ping_ms", found.rating)
@@ -128,11 +129,11 @@ def picture_of(
     count, wide = np.ones(len(snapshot)), None
     if many:
         fixed = scale or Scale(0.0, 1.0, float(found.waited_s.max()))
-        by_ping = found.ping_ms is not None
-        cell = cells_of(across, found.waited_s, band, fixed, by_ping=by_ping, by_count=by_count)
+        by_ping, bands = found.ping_ms is not None, int(band.max(initial=-1)) + 1
+        cell = cells_of(across, found.waited_s, band, bands, fixed, by_ping=by_ping, by_count=by_count)
         count, band, columns = binned(cell, columns, band)
         if by_count:
-            name, parts = ("ping_ms" if by_ping else "rating"), columns_of(len(found.bands))
+            name, parts = ("ping_ms" if by_ping else "rating"), columns_of(bands)
             wide = max((fixed.high - fixed.low) / parts, 0.1)
             columns[name] = _middles(columns[name], fixed, wide)
     else:
@@ -194,13 +195,18 @@ def _in_bands(groups: list[Group], found: Seen) -> list[Group]:
     return told
 
 
-def _drawable(low: Array, high: Array, rating: Array) -> tuple[Array, Array]:
-    """Ranges without end end a crowd's width beyond the crowd; who can't be seated has none."""
+def _drawable(low: Array, high: Array, rating: Array, *, binned: bool) -> tuple[Array, Array]:
+    """Ranges as they are; who can't be seated has none. For means, those without end get one beyond the crowd."""
     least, most = float(rating.min()), float(rating.max())
     wide = max(most - least, 1.0)
-    ends = (np.where(np.isnan(end), rating, end).clip(least - wide, most + wide) for end in (low, high))
-    first, last = ends
-    return first, last
+    below, above = (least - wide, most + wide) if binned else (-WITHOUT_END, WITHOUT_END)
+
+    def end(of: Array) -> Array:
+        known = np.where(np.isnan(of), rating, of)
+        found: Array = np.where(known <= -WITHOUT_END, below, np.where(known >= WITHOUT_END, above, known))
+        return found
+
+    return end(low), end(high)
 
 
 def _or_null(column: Array, digits: int = 1) -> list[float | None]:

@@ -87,9 +87,10 @@ def alike(waited_s: Array) -> bool:
     return bool(last - first <= _ALIKE * last)
 
 
-def cells_of(across: Array, waited_s: Array, band: Array, scale: Scale, *, by_ping: bool, by_count: bool) -> Array:
-    """int64[n]: the bin of each ticket; with `by_count` over ratings alone."""
-    bands = int(band.max(initial=-1)) + 1
+def cells_of(
+    across: Array, waited_s: Array, band: Array, bands: int, scale: Scale, *, by_ping: bool, by_count: bool
+) -> Array:
+    """int64[n]: the bin of each ticket; `bands`: so many are in use; with `by_count` over ratings alone."""
     wide, tall = _TIER_GRID if by_ping else (_GRID[0] // max(1, bands), _GRID[1])
     if by_count:
         wide, tall = columns_of(bands) + 2, 1

@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from .picture_scale import Scale
+from .spans import span
 
 _LEADERS: Final = (
     "Who goes with whom is decided by association weight, of which rating is one part: players may be close by ping or "
@@ -62,7 +63,7 @@ def beyond_words(scale: Scale, *, by_ping: bool) -> str:
         for count, where, how in (
             (scale.below, "further left", f"down to {scale.least:,.0f} {unit}"),
             (scale.above, "further right", f"up to {scale.most:,.0f} {unit}"),
-            (scale.longer, "longer", f"up to {_long(scale.oldest_s)}"),
+            (scale.longer, "longer", f"up to {span(scale.oldest_s * 1000)}"),
         )
         if count
     ]
@@ -71,13 +72,6 @@ def beyond_words(scale: Scale, *, by_ping: bool) -> str:
 
 def _many(count: int) -> str:
     return f"{count:,} ticket{'s' * (count != 1)}"
-
-
-def _long(seconds: float) -> str:
-    """A wait as the page writes one."""
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.1f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 def _words_of(matcher: Any) -> str:

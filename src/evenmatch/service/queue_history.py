@@ -154,7 +154,7 @@ def _deciles(waits: Waits) -> list[WaitsView]:
         return []
     order = np.argsort(waits.rating, kind="stable")
     parts = np.array_split(order, DECILES)
-    return [_waited(f"{waits.rating[part[0]]:.0f} to {waits.rating[part[-1]]:.0f}", waits, part) for part in parts]
+    return [_waited(f"{waits.rating[part[0]]:,.0f} to {waits.rating[part[-1]]:,.0f}", waits, part) for part in parts]
 
 
 def _parties(waits: Waits) -> list[WaitsView]:

@@ -4,6 +4,7 @@ Every change is an event with a version, and the journal keeps the rules of ever
 is said in `opening`.
 """
 
+import math
 import os
 from typing import Any
 
@@ -19,6 +20,7 @@ from evenmatch.domain.queue import QueueSpec
 from evenmatch.domain.rating import ladders_at_odds
 from evenmatch.domain.refusals import Reasons, Refusal
 from evenmatch.errors import ConfigError
+from evenmatch.matchers.registry import MATCHERS, in_force
 from evenmatch.storage.protocol import Journal
 
 from .access import Caller
@@ -30,7 +32,7 @@ from .views import Views
 log = structlog.get_logger("evenmatch.rules")
 
 
-class RuleChange(msgspec.Struct, frozen=True):
+class RuleChange(msgspec.Struct, frozen=True, omit_defaults=True):
     """One rule that differs."""
 
     key: str
@@ -39,6 +41,8 @@ class RuleChange(msgspec.Struct, frozen=True):
     """null: it was not there."""
     after: Any
     """null: it is not there any more."""
+    default: Any = None
+    """What counts on the side where it is not there: the matcher's default; left out where it has none."""
 
 
 class ChangeView(msgspec.Struct, frozen=True):
@@ -128,7 +132,7 @@ def change(
     if decision.events and not dry_run:
         group.take(engine.step(command, group.now_ms))
         action = "change_rules" if isinstance(wanted, QueueSpec) else f"rollback to {wanted}"
-        said = f"version {version}: " + "; ".join(f"{c.key} {_shown(c.before)} -> {_shown(c.after)}" for c in changes)
+        said = f"version {version}: " + "; ".join(map(_told, changes))
         note = noted(caller, action, name, because(why, said))
         if note is not None:
             group.take(engine.step(note, group.now_ms))
@@ -136,7 +140,13 @@ def change(
     return ChangeView(name, version, previous, dry_run, changes, gone)
 
 
-def _shown(value: Any) -> str:
+def _told(one: RuleChange) -> str:
+    return f"{one.key} {_shown(one.before, one.default)} -> {_shown(one.after, one.default)}"
+
+
+def _shown(value: Any, default: Any) -> str:
+    if value is None:
+        return "none" if default is None else f"{_shown(default, None)} (default)"
     return msgspec.json.encode(value).decode()
 
 
@@ -166,11 +176,23 @@ def versions(views: Views, name: str) -> VersionsView | Refusal:
 def differences(before: dict[str, Any], after: dict[str, Any]) -> list[RuleChange]:
     """The rules that differ between two tables, by key."""
     old, new = _flat(before), _flat(after)
+    changed = [key for key in sorted(old.keys() | new.keys()) if old.get(key) != new.get(key)]
+    found = [RuleChange(key, old.get(key), new.get(key)) for key in changed]
     return [
-        RuleChange(key, old.get(key), new.get(key))
-        for key in sorted(old.keys() | new.keys())
-        if old.get(key) != new.get(key)
+        msgspec.structs.replace(one, default=_default(before if one.before is None else after, one.key))
+        if None in (one.before, one.after)
+        else one
+        for one in found
     ]
+
+
+def _default(table: dict[str, Any], key: str) -> Any:
+    """What counts by these rules for a matcher's parameter that they do not name."""
+    part, _, parameter = key.partition(".")
+    given = dict(table.get("matcher", {})) if part == "matcher" else {}
+    name = str(given.pop("name", ""))
+    found = in_force(name, given).get(parameter) if name in MATCHERS else None
+    return "inf" if found == math.inf else found  # JSON has no number without end
 
 
 def _flat(table: dict[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -16,8 +16,9 @@ from evenmatch.domain.refusals import Refusal
 from . import messages
 from .isolating import isolated
 from .past_waves import PastWaves
+from .spans import span
 from .views import Views
-from .wave_words import next_wave, seconds, waves_left, window_after
+from .wave_words import next_wave, waves_left, window_after
 
 SENTENCES_MOST: Final = 200
 _WITH_MOST: Final = 12
@@ -86,6 +87,8 @@ class _Telling:
         """Sequence and moment from which on it waits; None = it does not."""
         self.kept_ms = 0
         """Its wait before that."""
+        self.left: int | None = 0
+        """Recorded waves that left it before that; None = not all are known."""
         self.together = [ticket]
         """The tickets of the proposal that it is or was in."""
 
@@ -108,17 +111,27 @@ class _Telling:
         since, since_ms = self.since
         waited_ms, earlier_ms = at_ms - since_ms, self.kept_ms
         self.kept_ms, self.since = earlier_ms + waited_ms, None
-        missed = self.waves.missed(
-            self.queue, since, message.sequence, event.wave if isinstance(event, ev.WaveFinished) else None
-        )
-        left = waves_left(self.views.engine, self.queue, self.ticket, since_ms, at_ms, missed)
-        words = f"After {seconds(waited_ms)}{' and ' * bool(left)}{left}"
+        left = waves_left(self._left(since, message.sequence, event, last))
+        words = f"After {span(waited_ms)}{' and ' * bool(left)}{left}"
         if isinstance(event, ev.WaveFinished):
             window = self._window_by(message.sequence, event, last)
             return f"{words} (window by then {window}), " if window else f"{words}, "
         total_ms = self.kept_ms if self.record is None else self.record["waited_ms"]
         apart = abs(total_ms - waited_ms) >= _APART_MS
-        return f"{words} ({seconds(total_ms)} of waiting in all), " if apart else f"{words}, "
+        return f"{words} ({span(total_ms)} of waiting in all), " if apart else f"{words}, "
+
+    def _left(self, since: int, until: int, event: ev.Event | None, last: bool) -> int | None:
+        """The recorded waves that left it while it waited; those of all its waits together are its misses."""
+        misses = None if self.record is None else int(self.record["misses"])
+        if last and misses is not None and self.left is not None:
+            return misses - self.left
+        found = self.waves.missed(self.queue, since, until, event.wave if isinstance(event, ev.WaveFinished) else None)
+        if found is None or self.left is None or misses is None:
+            self.left = None
+            return None
+        found = min(found, misses - self.left)  # a clock that stands still misses nothing
+        self.left += found
+        return found
 
     def _window_by(self, sequence: int, event: ev.WaveFinished, last: bool) -> str:
         """The window that a ticket had when a wave took it."""
@@ -137,10 +150,10 @@ class _Telling:
         """The sentence for an end by one of the queue's limits, with the limit; None = it is another end."""
         began, ended = self.spec_at(self.joined) if self.joined else None, self.spec_at(sequence)
         if cause == "too_long" and began is not None:  # the limit is set when a ticket joins
-            limit = seconds(began.ticket.expires_s * 1000)
+            limit = span(began.ticket.expires_s * 1000)
             return f"It had been in the queue for {limit}, which is as long as the queue allows, and expired."
         if cause == "unheard" and ended is not None:
-            limit = seconds(ended.ticket.heartbeat_s * 1000)
+            limit = span(ended.ticket.heartbeat_s * 1000)
             return f"Its client was not heard of for {limit}, which is as long as the queue allows, and it expired."
         return None
 
@@ -151,7 +164,7 @@ class _Telling:
             return None
         waited_ms = self.record["waited_ms"]
         window = window_after(queue.spec, self.record, waited_ms, self.record["misses"])
-        words = f"It has waited for {seconds(waited_ms)}{'; window by now ' * bool(window)}{window}."
+        words = f"It has waited for {span(waited_ms)}{'; window by now ' * bool(window)}{window}."
         if self.record["suspended"]:
             return f"{words} Its clock stands still: one of its players is in another proposal or match."
         return f"{words} {next_wave(self.views.engine, queue, now_ms) or 'The queue is paused: no wave runs.'}"
@@ -165,6 +178,7 @@ def told(views: Views, waves: PastWaves, ticket: int, name: str, now_ms: int) ->
     assert isinstance(story, messages.Story)
     telling = _Telling(views, waves, ticket, now_ms)
     sentences = []
+    telling.left = 0 if len(story.told) <= SENTENCES_MOST else None
     waits = [message.sequence for message in story.told if message.kind in ("queued", "requeued")]
     for message in story.told[-SENTENCES_MOST:]:
         content = msgspec.json.decode(message.text)
@@ -196,14 +210,14 @@ def _words(telling: _Telling, message: messages.Told, content: dict[str, Any], e
         case "queued":
             return f"It joined {content['queue']}{telling.at_first(message.sequence)}."
         case "proposed":
-            within_s = proposal.get("timeout_ms", 0) / 1000
+            within = span(proposal.get("timeout_ms", 0))
             joins = f" to join {proposal['joins']}, which runs," if "joins" in proposal else ""
-            return f"It was proposed {proposal['id']}{joins}{_with(views, event, ticket)}: {within_s:g} s to accept."
+            return f"It was proposed {proposal['id']}{joins}{_with(views, event, ticket)}: {within} to accept."
         case "accepted":
             return f"{isolated(content['player'])} accepted, {content['pending']} to go."
         case "requeued":
             fault = _fault(views, event, telling.together, cause)
-            return f"{fault}; it waits again, with {seconds(telling.kept_ms)} kept."
+            return f"{fault}; it waits again, with {span(telling.kept_ms)} kept."
         case "starting":
             return f"Everybody accepted; the game server is to confirm that {match.get('id', 'the match')} has started."
         case "matched":

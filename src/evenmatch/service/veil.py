@@ -58,4 +58,4 @@ def _change(change: RuleChange) -> RuleChange:
     if change.key not in [f"allocate.{name}" for name in _KEPT]:
         return change
     before, after = (None if value is None else "" for value in (change.before, change.after))
-    return RuleChange(change.key, before, after)
+    return RuleChange(change.key, before, after, change.default)

@@ -173,7 +173,8 @@ class QueueView(msgspec.Struct, frozen=True):
     """Of a queue that is split: what it is made of. Its numbers are theirs together; there is no last wave of all, and
     where their modes differ it is `mixed`."""
     parameters: dict[str, Any] = {}
-    """All of its matcher's that are in force: those that `spec` names, and the defaults of the others."""
+    """All of its matcher's that are in force: those that `spec` names, and what counts in place of the others; null =
+    there is none, or each wave measures it."""
 
 
 def venue_of(details: dict[str, Any]) -> dict[str, Any]:

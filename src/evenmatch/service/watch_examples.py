@@ -131,12 +131,12 @@ STORY: Final[dict[str, Any]] = {
                 "sequence": 3,
                 "at_ms": 1790000000000,
                 "type": "queued",
-                "words": "It joined duel; window about 100 at first.",
+                "words": "It joined duel; window about 100 points at first.",
                 "proposal": None,
                 "match": None,
             }
         ],
-        "now": "It has waited for 12 s; window by now about 124. The next wave is due in 1.2 s.",
+        "now": "It has waited for 12 s; window by now about 124 points. The next wave is due in 1.2 s.",
     }
 }
 RECENT: Final[dict[str, Any]] = {

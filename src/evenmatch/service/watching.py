@@ -78,6 +78,10 @@ class Card(msgspec.Struct, frozen=True):
     """Matches that were made in that time."""
     abandoned: int = 0
     """Waves of that time whose matcher failed or was too late."""
+    every_s: float = 1.0
+    """A wave comes so often, if it could change anything."""
+    ready_check: bool = True
+    """Players are asked whether they are there."""
 
 
 class Health(msgspec.Struct, frozen=True):
@@ -318,4 +322,6 @@ def _card(runner: Runner, view: QueueView | Refusal, now_ms: int) -> Card:
         joins=round(rows.total("joins")),
         matches=round(rows.total("matches")),
         abandoned=round(rows.total("abandoned")),
+        every_s=view.spec.wave.every_s,
+        ready_check=view.spec.ready_check is not None,
     )

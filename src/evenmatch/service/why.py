@@ -33,9 +33,10 @@ from .handlers import Answer, problem, unknown
 from .mailbox import Unavailable
 from .plan_words import ALL
 from .runner import Runner
+from .spans import span
 from .views import MatchView, TicketView, Views
 from .waiting import WITHOUT_END
-from .wave_words import next_wave, seconds
+from .wave_words import next_wave
 
 _ASKED_MOST: Final = 256
 _encode = msgspec.json.Encoder().encode
@@ -299,7 +300,7 @@ def _unlock(look: Look, found: Explanation, soonest: NearView | None) -> str | N
         return f"{found.unlock}: in {left_ms / 1000:.3g} s"
     if found.unlock is None or soonest is None or soonest.acceptable or soonest.reach_s is None:
         return found.unlock
-    return f"{found.unlock}: in {soonest.reach_s:.3g} s"
+    return f"{found.unlock}: in {span(soonest.reach_s * 1000)}"
 
 
 def told(look: Look, more: str = "", fitting: int = 0) -> WhyView:
@@ -307,7 +308,7 @@ def told(look: Look, more: str = "", fitting: int = 0) -> WhyView:
     view = look.view
     words = _words(view, look.mode, fitting)
     if look.spec is not None and look.row < 0 and not more:
-        more = f"It came after the last look at this large queue: ask again in {seconds(look.again_ms - look.now_ms)}."
+        more = f"It came after the last look at this large queue: ask again in {span(look.again_ms - look.now_ms)}."
     if look.next_wave is not None:
         more = f"{more} {look.next_wave}".strip()
     reason = None if view.reason is None else Reason[view.reason.upper()]
@@ -337,7 +338,7 @@ def _places(look: Look) -> PlacesView | None:
 
 def _words(view: TicketView, mode: Mode, fitting: int) -> str:
     """Where a ticket stands; of a ticket that waits one cause, the one that holds now."""
-    waited = f"It has waited for {seconds(view.waited_ms)}"
+    waited = f"It has waited for {span(view.waited_ms)}"
     if view.suspended:
         return (
             f"{waited}, and its clock stands still: one of its players is in another proposal, or in a match that runs."
@@ -370,4 +371,5 @@ def _cost(match: MatchView) -> str:
     named = ", ".join(f"{name} {value:.3g}" for name, value in terms.items() if value)
     gap = match.details.get("gap")
     apart = "" if gap is None else f" Its teams are {gap:.4g} points apart."
-    return f" Its cost is {match.cost:.4g}, of these terms: {named or 'none'}.{apart}"
+    made = f"the sum of {named}" if named else "for all that counts is as it should be"
+    return f" Its cost is {match.cost:.4g}, {made}.{apart}"
