@@ -158,7 +158,7 @@ def test_a_database_without_a_journal_is_left_without_one(url: str) -> None:
 
 def test_an_older_schema_is_not_brought_up_to_date(url: str, make_server: MakeServer) -> None:
     make_server(queue("duel"), place=url).stop()
-    bare(url, "DELETE FROM evenmatch.migrations WHERE number = 3")
+    bare(url, "DELETE FROM evenmatch.migrations WHERE number > 2")
     code, _, errors = asked(url)
     assert code == 2
     assert "was made by an older evenmatch (migration 2 of " in errors

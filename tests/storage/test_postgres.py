@@ -32,6 +32,7 @@ from evenmatch.storage.memory import MemoryJournal
 from evenmatch.storage.places import folder_of, in_database, open_store, shown
 from evenmatch.storage.postgres import PostgresJournal
 from evenmatch.storage.postgres_rows import COPIED_FROM
+from evenmatch.storage.postgres_sheaf import Sheaf
 from evenmatch.storage.protocol import Checkpoint, Commit
 from evenmatch.storage.sqlite import SqliteJournal
 from tests import postgres
@@ -371,12 +372,19 @@ def test_a_connection_that_broke_is_made_anew(url: str) -> None:
         assert (journal.fence, journal.last) == (1, 2)
 
 
+@pytest.mark.parametrize("many", [1, COPIED_FROM], ids=["one statement", "several"])
 def test_a_connection_that_breaks_within_a_commit_leaves_it_open_if_it_is_written(
-    url: str, monkeypatch: pytest.MonkeyPatch
+    url: str, monkeypatch: pytest.MonkeyPatch, many: int
 ) -> None:
-    write = postgres_rows.write
+    send, write = Sheaf.send, postgres_rows.write
+    names = [(number, f"p{number}") for number in range(1, many + 1)]
 
-    def broken(db: Any, journal: int, table: tables.Table, rows: Any, **more: Any) -> None:
+    def broken_alone(sheaf: Sheaf, db: Any) -> None:
+        if many == 1:
+            cut(url)
+        send(sheaf, db)
+
+    def broken_later(db: Any, journal: int, table: tables.Table, rows: Any, **more: Any) -> None:
         if table is tables.PLAYERS:
             cut(url)
         write(db, journal, table, rows, **more)
@@ -384,12 +392,13 @@ def test_a_connection_that_breaks_within_a_commit_leaves_it_open_if_it_is_writte
     with opened(url) as journal:
         journal.append(resumed(1))
         with monkeypatch.context() as breaking:
-            breaking.setattr(postgres_rows, "write", broken)
+            breaking.setattr(Sheaf, "send", broken_alone)
+            breaking.setattr(postgres_rows, "write", broken_later)
             with pytest.raises(JournalUnsure):
-                journal.append(resumed(2, names=[(1, "ann")]))
+                journal.append(resumed(2, names=names))
         assert (journal.last, journal.names_of([1])) == (1, {})
-        journal.append(resumed(2, names=[(1, "ann")]))
-        assert journal.names_of([1]) == {1: "ann"}
+        journal.append(resumed(2, names=names))
+        assert journal.names_of([1, many]) == {1: "p1", many: f"p{many}"}
 
 
 def test_a_commit_that_seemed_lost_and_came_through_is_found(url: str) -> None:

@@ -71,7 +71,7 @@ def build(name: str, parameters: Mapping[str, Any]) -> Matcher:
     if name not in MATCHERS:
         raise MatcherError(f"unknown matcher {name!r}: {_nearest(name, names())}known: {', '.join(names())}")
     maker = _maker(name)
-    known = list(inspect.signature(maker).parameters)
+    known = list(_defaults(maker))
     for parameter in parameters:
         if parameter not in known:
             allowed = f"known: {', '.join(known)}" if known else "it takes no parameters"

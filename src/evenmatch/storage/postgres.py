@@ -30,7 +30,7 @@ from .erasing import Traces
 from .openings import Opening
 from .outbox import Letter
 from .postgres_checkpoints import alone, enter, read_checkpoints, write_pieces
-from .postgres_lease import Keeper, hold, move, proven, read, refusal
+from .postgres_lease import Keeper, hold, proven, read, refusal
 from .postgres_ledger import PostgresLedger, decoded
 from .postgres_line import SILENCE_S, Db, Line, ahead_s
 from .postgres_schema import look, prepare
@@ -152,9 +152,7 @@ class PostgresJournal:
         postgres_commit.refuse_nul(commit)
         try:
             with self._line.use() as db, self._together(db, commit):
-                move(db, self._journal, self.fence, self._last, commit.last_sequence)
                 postgres_commit.write(db, self._journal, self.fence, commit)
-                postgres_inbox.settle(db, self._journal, commit.last_sequence, commit.outcomes)
         except JournalError as error:
             unsure = self._line.broken
             self._catch_up()
@@ -165,13 +163,17 @@ class PostgresJournal:
 
     @contextlib.contextmanager
     def _together(self, db: Db, commit: Commit) -> Iterator[None]:
-        """A commit's transaction. Its statements are sent at once, in a pipeline, unless some go by COPY."""
+        """A commit's transaction, unless it is one by itself; sent at once (in a pipeline), unless rows go by COPY."""
         db.doubt = None
         try:
-            with db.pipeline() if postgres_commit.is_small(commit) else contextlib.nullcontext(), db.transaction():
+            with contextlib.ExitStack() as stack:
+                if not postgres_commit.is_plain(commit):
+                    if postgres_commit.is_small(commit):
+                        stack.enter_context(db.pipeline())
+                    stack.enter_context(db.transaction())
                 yield
         except errors.DivisionByZero:
-            raise refusal(db, self._name, self._journal, self.fence, self._last) from None
+            raise refusal(db, self._name, self._journal, self.fence, commit.first_sequence - 1) from None
         except errors.InvalidArgumentForPowerFunction:
             raise JournalWithdrawn(f"{self._name}: a request was taken back while it was carried out") from None
         except errors.UniqueViolation as error:

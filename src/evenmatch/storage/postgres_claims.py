@@ -20,23 +20,21 @@ from evenmatch.errors import JournalConflict, JournalDamaged, JournalUnavailable
 
 from .postgres_lease import hold
 from .postgres_line import Db, Line
+from .postgres_sheaf import HELD, Sheaf
 from .protocol import Commit
 
 _SHOWN = 5
 
 
-def write(db: Db, journal: int, commit: Commit) -> None:
-    """Note whom a commit claims and releases, in its transaction."""
+def write(sheaf: Sheaf, journal: int, commit: Commit) -> None:
+    """Note whom a commit claims and releases; nobody is in both (`core.lanes.moved`)."""
     if commit.released is not None and len(commit.released):
-        gone = "DELETE FROM claims WHERE journal = %s AND player = ANY(%s::bigint[])"
-        db.execute(gone, (journal, commit.released.tolist()))
+        gone = f"DELETE FROM claims WHERE {HELD} AND journal = %s AND player = ANY(%s::bigint[])"
+        sheaf.put("released", gone, (journal, commit.released.tolist()))
     if commit.claimed is not None and len(commit.claimed):
-        _insert(db, journal, commit.claimed)
-
-
-def _insert(db: Db, journal: int, players: Array) -> None:
-    rows = "SELECT player, %s FROM unnest(%s::bigint[]) AS given (player) ORDER BY player"
-    db.execute(f"INSERT INTO claims (player, journal) {rows}".encode(), (journal, np.sort(players).tolist()))
+        rows = f"SELECT player, %s FROM unnest(%s::bigint[]) AS given (player) WHERE {HELD} ORDER BY player"
+        players = np.sort(commit.claimed).tolist()
+        sheaf.put("claimed", f"INSERT INTO claims (player, journal) {rows}", (journal, players))
 
 
 def is_conflict(error: errors.UniqueViolation) -> bool:

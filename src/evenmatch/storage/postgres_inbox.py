@@ -24,32 +24,38 @@ from evenmatch.errors import JournalError
 
 from .inbox import Outcome, Request
 from .postgres_line import Db, Line, connect, said_clearly
+from .postgres_sheaf import HELD, Sheaf
 
 ASKED: Final = "evenmatch_asked"
 """Somebody has put requests into the inbox of a lane."""
 MOVED: Final = "evenmatch_moved"
 """A lane's journal has gone on, or it has answered."""
+_NO_DISK: Final = "set_config('synchronous_commit', 'off', true)"
+"""Where this is asked for in a statement, its transaction does not wait for the disk."""
 _AT_ONCE: Final = 1_000
 _KEPT_S: Final = 600
 """Answers that nobody fetched are dropped after so long."""
 
 
-def settle(db: Db, journal: int, sequence: int, outcomes: Sequence[Outcome]) -> None:
-    """In a commit's transaction: take its requests from the inbox and leave their answers.
+def settle(sheaf: Sheaf, journal: int, sequence: int, outcomes: Sequence[Outcome]) -> None:
+    """In a commit: take its requests from the inbox and leave their answers.
 
     Where one of them is not there any more the transaction is stopped in the database, as by `move` of the lease, but
     by an error of another kind.
     """
     if not outcomes:
         return
-    db.execute(
-        "WITH given AS (SELECT * FROM unnest(%s::uuid[], %b::bytea[]) AS given (id, body)),"
-        " gone AS (DELETE FROM inbox WHERE journal = %s AND id IN (SELECT id FROM given) RETURNING id, node),"
-        " told AS (INSERT INTO outcomes (id, journal, node, sequence, body)"
-        "  SELECT id, %s, node, %s, body FROM gone JOIN given USING (id) RETURNING 1)"
-        " SELECT sqrt(count(*) - %s) FROM told",
-        ([o.id for o in outcomes], [o.body for o in outcomes], journal, journal, sequence, len(outcomes)),
+    answers = [UUID(hex=o.id) for o in outcomes], [o.body for o in outcomes]
+    sheaf.put("answers", "SELECT * FROM unnest(%b::uuid[], %b::bytea[]) AS given (id, body)", answers)
+    gone = f"DELETE FROM inbox WHERE {HELD} AND journal = %s AND id IN (SELECT id FROM answers) RETURNING id, node"
+    sheaf.put("done", gone, (journal,))
+    sheaf.put(
+        "told",
+        "INSERT INTO outcomes (id, journal, node, sequence, body)"
+        " SELECT id, %s, node, %s, body FROM done JOIN answers USING (id) RETURNING 1",
+        (journal, sequence),
     )
+    sheaf.check("sqrt((SELECT count(*) FROM told) - (SELECT count(*) FROM answers))")
 
 
 def waiting(line: Line, journal: int, known: Collection[str] = ()) -> list[Request]:
@@ -103,39 +109,48 @@ class Desk:
 
     def hand_in(self, requests: Sequence[tuple[int, Request]]) -> None:
         """Put requests into the inboxes of lanes: (lane, request). Safe to do again after a failure."""
-        lanes = sorted({lane for lane, _ in requests})
-        with self._line.use() as db, db.pipeline(), db.transaction():
-            db.execute("SET LOCAL synchronous_commit = off")
-            db.execute(
-                "INSERT INTO inbox (id, journal, node, body) SELECT id, journal, %s, body"
-                " FROM unnest(%s::uuid[], %s::smallint[], %b::bytea[])"
-                " WITH ORDINALITY AS given (id, journal, body, place)"
-                " WHERE NOT EXISTS (SELECT 1 FROM outcomes WHERE outcomes.id = given.id)"
-                " ORDER BY place ON CONFLICT (id) DO NOTHING",
-                (
-                    self._node,
-                    [request.id for _, request in requests],
-                    [lane for lane, _ in requests],
-                    [request.body for _, request in requests],
-                ),
-            )
-            for lane in lanes:
-                db.execute("SELECT pg_notify(%s, %s)", (ASKED, str(lane)))
+        sheaf = Sheaf()
+        sheaf.put(
+            "given",
+            "SELECT * FROM unnest(%b::uuid[], %b::smallint[], %b::bytea[])"
+            " WITH ORDINALITY AS given (id, journal, body, place)",
+            (
+                [UUID(hex=request.id) for _, request in requests],
+                [lane for lane, _ in requests],
+                [request.body for _, request in requests],
+            ),
+        )
+        sheaf.put(
+            "asked",
+            "INSERT INTO inbox (id, journal, node, body) SELECT id, journal, %s, body FROM given"
+            " WHERE NOT EXISTS (SELECT 1 FROM outcomes WHERE outcomes.id = given.id)"
+            " ORDER BY place ON CONFLICT (id) DO NOTHING",
+            (self._node,),
+        )
+        lanes = "(SELECT DISTINCT journal FROM given) AS lanes"
+        sheaf.put("rung", f"SELECT pg_notify(%s, journal::text) FROM {lanes}", (ASKED,))
+        sheaf.check(_NO_DISK)
+        sheaf.check("(SELECT count(*) FROM rung)")
+        with self._line.use() as db:
+            sheaf.send(db)
 
     def fetch(self, ids: Sequence[str]) -> list[Outcome]:
         """The answers that are there, each of them once."""
         rows = self._line.rows(
-            "SELECT id, body, sequence FROM outcomes WHERE node = %s AND id = ANY(%s::uuid[])",
-            (self._node, list(ids)),
+            "SELECT id, body, sequence FROM outcomes WHERE node = %s AND id = ANY(%b::uuid[])",
+            (self._node, [UUID(hex=one) for one in ids]),
             binary=True,
         )
         return [Outcome(found.hex, body, sequence) for found, body, sequence in rows]
 
     def drop(self, ids: Sequence[str]) -> None:
         """Answers that were passed on are not needed any more."""
-        with self._line.use() as db, db.pipeline(), db.transaction():
-            db.execute("SET LOCAL synchronous_commit = off")
-            db.execute("DELETE FROM outcomes WHERE node = %s AND id = ANY(%s::uuid[])", (self._node, list(ids)))
+        sheaf = Sheaf()
+        known = [UUID(hex=one) for one in ids]
+        sheaf.put("gone", "DELETE FROM outcomes WHERE node = %s AND id = ANY(%b::uuid[])", (self._node, known))
+        sheaf.check(_NO_DISK)
+        with self._line.use() as db:
+            sheaf.send(db)
 
     def take_back(self, ids: Sequence[str]) -> set[str]:
         """Take requests back that were not carried out; those that were taken back."""

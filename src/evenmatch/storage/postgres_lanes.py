@@ -19,6 +19,7 @@ from .postgres_line import Db, Line
 
 _LOCK: Final = 0x65766D33  # "evm3": one process makes a lane, or gives out player numbers, at a time
 _MAKING, _NUMBERING = 1, 2
+"""The lock's second number: what for. Both stand in migrations/0004_numbering.sql too."""
 _MIGRATION: Final = 3
 """The one that brought lanes."""
 
@@ -88,23 +89,20 @@ def number(line: Line, names: list[str], leaving: Collection[str]) -> dict[str, 
     """
     if any("\0" in name for name in names):
         raise JournalError("a name with a NUL character cannot be kept")
-    staying = sorted({*names} - {*leaving})
     anew = [name for name in dict.fromkeys(names) if name in leaving]
+    staying = sorted({*names} - {*anew})
+    found = dict(line.rows("SELECT name, number FROM numbered(%b::text[])", (staying,))) if staying else {}
+    return found | (_aside(line, anew) if anew else {})
+
+
+def _aside(line: Line, names: list[str]) -> dict[str, int]:
+    """New numbers that are set aside, for names that are to come with a commit."""
     last = "greatest((SELECT coalesce(max(number), 0) FROM players), (SELECT coalesce(max(number), 0) FROM erased))"
-    with line.use() as db, db.pipeline(), db.transaction():  # all at once: others wait for the lock meanwhile
-        db.execute("SET LOCAL synchronous_commit = off")
+    with line.transaction() as db:
         db.execute("SELECT pg_advisory_xact_lock(%s, %s)", (_LOCK, _NUMBERING))
-        db.execute(
-            f"INSERT INTO players (number, name) SELECT {last} + row_number() OVER (), name FROM unnest(%b::text[])"
-            " AS given (name) WHERE NOT EXISTS (SELECT 1 FROM players WHERE players.name = given.name)".encode(),
-            (staying,),
-        )
-        numbered = db.execute("SELECT name, number FROM players WHERE name = ANY(%b::text[])", (staying,))
-        aside = anew and db.execute(
+        rows = db.execute(
             f"INSERT INTO erased (number, at_ms) SELECT {last} + one, 0 FROM generate_series(1, %s) AS one"
             " RETURNING number".encode(),
-            (len(anew),),
-        )
-    found = numbered.fetchall()
-    set_aside = aside.fetchall() if aside else []
-    return dict(found) | dict(zip(anew, (row[0] for row in set_aside), strict=True))
+            (len(names),),
+        ).fetchall()
+    return dict(zip(names, (row[0] for row in rows), strict=True))

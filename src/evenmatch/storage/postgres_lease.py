@@ -19,6 +19,7 @@ from typing import Final
 from evenmatch.errors import JournalBusy, JournalDamaged, JournalError, JournalStale, JournalUnavailable
 
 from .postgres_line import Db, Line, called, refused_pooler
+from .postgres_sheaf import HELD, Sheaf
 
 LEASE_S: Final = 10
 """A lease that nobody renews runs out after so long."""
@@ -77,18 +78,19 @@ def _refuse_edited(db: Db, name: str, journal: int, last: int) -> None:
         )
 
 
-def move(db: Db, journal: int, fence: int, before: int, last: int) -> None:
+def move(sheaf: Sheaf, journal: int, fence: int, before: int, last: int) -> None:
     """The first thing in every commit: go on from `before` to `last`, as the owner with this fence.
 
-    Whoever may not is stopped in the database, by a division by zero: the statements of a commit are sent together, and
-    none of them waits here for an answer. `refusal` says why afterwards.
+    Whoever may not is stopped in the database, by a division by zero; `refusal` says why afterwards.
     """
-    db.execute(
-        "WITH moved AS (UPDATE leases SET last = %s,"
-        " until = greatest(until, clock_timestamp() + make_interval(secs => %s))"
-        " WHERE journal = %s AND fence = %s AND last = %s RETURNING 1) SELECT 1 / count(*) FROM moved",
+    sheaf.put(
+        "moved",
+        "UPDATE leases SET last = %s, until = greatest(until, clock_timestamp() + make_interval(secs => %s))"
+        " WHERE journal = %s AND fence = %s AND last = %s RETURNING 1",
         (last, LEASE_S, journal, fence, before),
     )
+    sheaf.put("lease", "SELECT 1 / count(*) = 1 AS held FROM moved")
+    sheaf.check(HELD)
 
 
 def read(db: Db, name: str, journal: int) -> tuple[int, int]:

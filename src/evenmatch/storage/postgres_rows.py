@@ -12,6 +12,7 @@ from typing import Any, Final
 from psycopg import errors
 
 from .postgres_line import Db
+from .postgres_sheaf import HELD, Sheaf
 from .tables import Table
 
 COPIED_FROM: Final = 200
@@ -30,7 +31,8 @@ def write(db: Db, journal: int, table: Table, rows: Sequence[Sequence[Any]], *, 
         except errors.UniqueViolation:
             if not replace:
                 raise
-    _insert(db, journal, table, rows, replace)
+    statement, values = _insertion(journal, table, rows, replace)
+    db.execute(statement.encode(), values)
 
 
 def copy(db: Db, journal: int, table: Table, rows: Iterable[Sequence[Any]]) -> None:
@@ -45,7 +47,16 @@ def copy(db: Db, journal: int, table: Table, rows: Iterable[Sequence[Any]]) -> N
             target.write_row((*own, *row))
 
 
-def _insert(db: Db, journal: int, table: Table, rows: Sequence[Sequence[Any]], replace: bool) -> None:
+def put(sheaf: Sheaf, journal: int, table: Table, rows: Sequence[Sequence[Any]], *, replace: bool = True) -> None:
+    """The same for a few rows, in a commit's sheaf."""
+    if rows:
+        sheaf.put(f"in_{table.name}", *_insertion(journal, table, rows, replace, f" WHERE {HELD}"))
+
+
+def _insertion(
+    journal: int, table: Table, rows: Sequence[Sequence[Any]], replace: bool, where: str = ""
+) -> tuple[str, list[list[Any]]]:
+    """A statement that puts rows into a table, and its values, a list a column."""
     places = [list(table.columns).index(name) for name in table.key]
     if replace:
         rows = list({tuple(row[place] for place in places): row for row in rows}.values())
@@ -53,8 +64,8 @@ def _insert(db: Db, journal: int, table: Table, rows: Sequence[Sequence[Any]], r
     arrays = ", ".join(f"%b::{kind}[]" for kind in table.columns.values())
     own, key = ("", ", ".join(table.key)) if table.shared else ("journal, ", ", ".join(("journal", *table.key)))
     statement = f"INSERT INTO {table.name} ({own}{names}) SELECT {journal if own else ''}{', ' if own else ''}{names}"
-    statement += f" FROM unnest({arrays}) AS given ({names})"
+    statement += f" FROM unnest({arrays}) AS given ({names}){where}"
     if replace:
         rest = ", ".join(f"{name} = excluded.{name}" for name in table.columns if name not in table.key)
         statement += f" ON CONFLICT ({key}) DO UPDATE SET {rest}"
-    db.execute(statement.encode(), [list(column) for column in zip(*rows, strict=True)])
+    return statement, [list(column) for column in zip(*rows, strict=True)]
