@@ -16,8 +16,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 ARGS ?=
-# Three test files at a time, on two cores: much of a test's time is a server that starts or waits.
-SIDE_BY_SIDE := --numprocesses 3 --dist loadfile
+# Four test files at a time, on two cores: much of a test's time is a server that starts or waits.
+SIDE_BY_SIDE := --numprocesses 4 --dist loadfile
 
 # Settings of the user's own pip that would put packages elsewhere, or ask questions, must not reach ours.
 # Mirrors, proxies and certificates may: the hashes of the lock say what is let in, wherever it comes from.
