@@ -1,5 +1,6 @@
 """`evenmatch demo`: alive within a minute, over before long, and the pictures of the README."""
 
+import re
 import signal
 import socket
 import subprocess
@@ -7,7 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 import httpx
 import pytest
@@ -16,6 +17,7 @@ from ..service.harness import PATIENCE_S, clean_environment
 from .browser import needs_chromium, tab
 
 pytestmark = needs_chromium
+STARTING: Final = r"evenmatch: the server is starting, \d+ s so far\n"
 
 
 @contextmanager
@@ -55,6 +57,7 @@ def test_the_demonstration_is_alive_and_ends_without_a_word_too_many(how: signal
                 page.sees("Rules, version 1")
         running.send_signal(how)
         said, complained = running.communicate(timeout=PATIENCE_S)
+        complained = re.sub(STARTING, "", complained)  # on a machine that has much else to do
         assert (running.returncode, said.strip(), complained) == (0, "The demonstration is over.", "")
         with pytest.raises(httpx.TransportError):
             httpx.get(url)
