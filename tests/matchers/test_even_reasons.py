@@ -102,7 +102,9 @@ def test_who_is_held_is_told_what_would_be_accepted_and_when() -> None:
 def test_a_team_that_is_held_is_told_what_a_players_part_may_cost() -> None:
     made = snapshot_of(Format(2, 2), [[1500], [1590], [1500], [1590]], waited_ms=[1000] * 4)
     told = explain_wave(Even(hold=True, seat_value=0.01), made, 0)
-    assert told.unlock == "a match that costs 0.0125 a player or less, or a wait of 600 s"
+    assert told.unlock == (
+        "a match that costs 0.0125 a player or less, 11 more waves that match others and not it, or a wait of 600 s"
+    )
     assert told.unlock_ms == 599_000
 
 
@@ -115,3 +117,30 @@ def test_of_those_whom_a_held_ticket_could_meet_the_cheapest_is_told_and_not_the
     told = explain_wave(matcher, made, 0).unlock
     assert told is not None
     assert f"one that costs {alone:.3g} will do" in told
+
+
+def test_parties_that_fill_no_team_are_told_how_many_single_players_would_help() -> None:
+    told = explain_wave(Even(), snapshot_of(Format(2, 5), [[1500.0] * 3] * 4), 0)
+    assert told.unlock == "4 more single players"  # two beside each three
+    assert len(told.acceptable) == 3
+    single = explain_wave(Even(), snapshot_of(Format(2, 5), [[1500.0]] * 4), 0)
+    assert single.unlock == "6 more players"
+    enough = snapshot_of(Format(2, 5), [[1500.0] * 3, [1500.0] * 3, [1500.0] * 2, [1500.0] * 2])
+    assert explain_wave(Even(), enough, 0).unlock is None
+
+
+def test_who_is_missing_is_told_with_what_they_must_bring() -> None:
+    far = snapshot_of(Format(2, 1), [[1500.0], [1500.0]])
+    far = msgspec.structs.replace(far, reach=np.array([1, 2]), regions=("eu", "us"))
+    capped = explain_wave(Even(), far, 0).unlock
+    assert capped is not None
+    assert capped.startswith("a nearer region, within the latency cap for both, or 1 more player")
+    groups = snapshot_of(Format(2, 1), [[1500.0], [1500.0]], group=[0, 1])
+    assert (
+        explain_wave(Even(), groups, 0).unlock == "1 more player, with the same attributes where the queue requires it"
+    )
+    near = {"latencies.eu": [10.0, 10.0, 10.0, 300.0], "latencies.us": [300.0, 300.0, 300.0, 10.0]}
+    four = snapshot_of(Format(2, 2), [[1500.0]] * 4, facts=near)
+    four = msgspec.structs.replace(four, regions=("eu", "us"))
+    told = [explain_wave(Even(latency_cap_ms=80), four, row).unlock for row in (0, 3)]
+    assert told == [f"{many} within 80 ms of a region of its own" for many in ("1 more player", "3 more players")]

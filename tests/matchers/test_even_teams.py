@@ -11,11 +11,12 @@ from evenmatch.domain.arrays import Array
 from evenmatch.domain.match import Plan, Reason
 from evenmatch.domain.queue import Format
 from evenmatch.domain.snapshot import Snapshot
-from evenmatch.matchers.contract import check_plan
+from evenmatch.matchers.contract import check_plan, plan_wave
 from evenmatch.matchers.even import Even
 from evenmatch.matchers.even_pool import Pool
 from evenmatch.matchers.even_teams import DRAINED_MAX, START_MAX, cheap_plans
 from evenmatch.matchers.even_worth import seat_values
+from evenmatch.matchers.registry import build
 from evenmatch.numerics.team_field import TeamPool, TeamRules
 from tests.reference import teams as reference
 from tests.snapshots import snapshot_of
@@ -121,8 +122,29 @@ def test_in_larger_pools_too_it_is_never_behind_the_cheap_plans(
         place = np.empty(len(snapshot), np.int64)
         place[pool.rows] = np.arange(len(pool.rows))
         worth = value[place[ours.rosters[ours.rosters >= 0]]].sum() - ours.cost.sum()
-        for rosters, _, cost in cheap_plans(pool, form, matcher.judge_of(pool, form)):
+        for rosters, _, cost in cheap_plans(snapshot, pool, matcher.judge_of(pool, form)):
             assert len(ours.rosters) >= len(cost)
             assert worth >= value[rosters[rosters >= 0]].sum() - cost.sum() - 1e-6
             if len(cost) * form.seats == players:
                 assert ours.cost.sum() <= cost.sum() + 1e-6
+
+
+@pytest.mark.parametrize("form", [Format(2, 4), Format(2, 5), Format(4, 3), Format(1, 8)], ids=str)
+def test_it_is_never_behind_first_come_where_some_must_not_meet(form: Format) -> None:
+    matcher, behind = Even(window=100_000), []
+    for seed in range(40):
+        dice = np.random.default_rng(seed)
+        count = int(dice.integers(13, 32))
+        sizes = np.where(dice.random(count) < 0.5, 1, dice.integers(1, min(form.size, 5) + 1, count))
+        parties = [list(np.rint(dice.normal(1500, 30 * (seed % 2), size))) for size in sizes]
+        pairs = dice.integers(0, count, (int(dice.integers(1, 12)), 2))
+        snapshot = msgspec.structs.replace(
+            snapshot_of(form, parties, waited_ms=[0] * count),
+            forbidden=np.unique(np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1), axis=0),
+        )
+        ours, theirs = plan_wave(matcher, snapshot), plan_wave(build("first_come", {}), snapshot)
+        legal, cost = matcher.weigh(snapshot, theirs)
+        assert len(ours.rosters) >= int(legal.sum())
+        if len(ours.rosters) == int(legal.sum()) and ours.cost.sum() > cost[legal].sum() + 1e-6:
+            behind.append((seed, float(ours.cost.sum()), float(cost[legal].sum())))
+    assert not behind

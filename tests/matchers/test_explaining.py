@@ -254,7 +254,8 @@ def test_the_documents_pawn_and_grunt() -> None:
     assert counts(found) == {"range": 0, "reciprocity": 1}
     assert found.soonest is not None
     assert (found.soonest.distance, found.soonest.after_ms) == (3.0, 20_000)
-    assert found.unlock == "a range of 3 buckets"
+    assert found.unlock == "a range of 3 buckets of the other ticket, which reaches less far now"
+    assert explain_wave(build("buckets", {}), pawn_and_grunt, 1).unlock == "a range of 3 buckets"
 
 
 class Plain:

@@ -91,6 +91,19 @@ def test_only_windows_near_a_ticket_count() -> None:
     assert len(team_plan(pool, TeamRules(2, 2)).cost) == 2
 
 
+def test_regions_that_nobody_shares_are_bounded_one_by_one_where_they_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    # In each region the lowest is alone, and all three of them together would still be one too few.
+    ratings = [1000.0, 1200.0, 1210.0, 1220.0, *(3000.0 + at for at in range(8))]
+    pool = pool_of(
+        [[mu] for _ in range(3) for mu in ratings],
+        window=([150.0] * 4 + [2000.0] * 8) * 3,
+        reach=[1 << region for region in range(3) for _ in ratings],
+    )
+    rules = TeamRules(2, 2)
+    monkeypatch.setattr("evenmatch.numerics.team_limits.ROWS_MOST", len(pool.size) * 7)
+    assert closer(pool, rules) == 3 * 8 == 4 * len(team_plan(pool, rules).cost)
+
+
 @settings(deadline=None, max_examples=100)
 @given(
     st.lists(st.tuples(st.integers(0, 30), st.integers(0, 20), st.integers(1, 2)), min_size=1, max_size=9),

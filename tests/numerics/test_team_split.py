@@ -8,6 +8,7 @@ from evenmatch.domain.arrays import Array
 from evenmatch.numerics.match_terms import UNITS
 from evenmatch.numerics.team_draft import divide
 from evenmatch.numerics.team_field import TeamPool, TeamRules, field_of
+from evenmatch.numerics.team_plan import TeamPlan, searched_plan
 from tests.numerics.team_pools import crowd, pool_of, small_pools
 from tests.reference import teams as reference
 
@@ -63,3 +64,44 @@ def test_roles_decide_who_goes_with_whom() -> None:
     team, _, _ = divided(pool, TeamRules(2, 2, places=(1, 1)), (0, 1, 2, 3))
     assert team[0] != team[1]
     assert team[2] != team[3]
+
+
+def teams_of(rules: TeamRules, plan: TeamPlan, match: int) -> list[tuple[int, ...]]:
+    """The tickets of each team of a match."""
+    seated = plan.rosters[match] >= 0
+    roster, team_of = plan.rosters[match][seated], plan.team_of[match][seated]
+    return [tuple(roster[team_of == team].tolist()) for team in range(rules.teams)]
+
+
+@pytest.mark.parametrize("form", [(3, 2), (4, 2), (3, 3), (5, 2)], ids=str)
+@pytest.mark.parametrize("shares", [(1,), (70, 30)], ids=["single", "parties"])
+def test_matches_of_a_few_small_teams_are_dealt_as_cheaply_as_can_be(
+    form: tuple[int, int], shares: tuple[int, ...]
+) -> None:
+    rules, judged = TeamRules(*form), 0
+    for seed in range(3):
+        pool = crowd(40, form[1], seed=seed, shares=shares, window=(300.0, 900.0))
+        plan = searched_plan(pool, rules)
+        for match, price in enumerate(plan.cost.tolist()):
+            teams = teams_of(rules, plan, match)
+            group = tuple(sorted(one for team in teams for one in team))
+            least = min(reference.cost(pool, rules, other) for other in reference.divisions(pool, rules, group))
+            assert price == pytest.approx(least, abs=2 / UNITS)
+            judged += 1
+    assert judged > 3
+
+
+@pytest.mark.parametrize("form", [(4, 3), (2, 8), (3, 5)], ids=str)
+def test_no_change_of_two_places_makes_a_match_of_many_cheaper(form: tuple[int, int]) -> None:
+    rules = TeamRules(*form)
+    pool = crowd(60, form[1], seed=2, shares=(80, 20), window=(400.0, 900.0))
+    plan = searched_plan(pool, rules)
+    assert len(plan.cost)
+    for match, price in enumerate(plan.cost.tolist()):
+        side = {one: at for at, team in enumerate(teams_of(rules, plan, match)) for one in team}
+        for one in side:
+            for other in side:
+                if side[one] < side[other] and pool.size[one] == pool.size[other]:
+                    swapped = side | {one: side[other], other: side[one]}
+                    teams = [tuple(who for who in side if swapped[who] == at) for at in range(rules.teams)]
+                    assert reference.cost(pool, rules, teams) >= price - 2 / UNITS

@@ -295,7 +295,13 @@ def test_an_engine_without_a_timetable_tells_the_beat_and_one_with_nothing_to_do
 
 WINDOWS: list[tuple[str, dict[str, Any], int, int | None, str | None]] = [
     ("even", {"window": 100, "window_growth": 1.5, "window_density": 1}, 50_000, None, "175 points"),
-    ("even", {"window": 100, "window_growth": 1.5, "window_density": 3}, 50_000, None, "about 175 points"),
+    (
+        "even",
+        {"window": 100, "window_growth": 1.5, "window_density": 3},
+        50_000,
+        None,
+        "175 points, wider while few others are near",
+    ),
     ("even", {"window_free_s": 60}, 60_000, None, "without limit"),
     ("buckets", {"growth_s": 20, "range_max": 10}, 25_000, None, "1 bucket"),
     ("buckets", {"growth_s": 20, "range_max": 2, "bucket": 50}, 90_000, None, "2 buckets of 50 points"),

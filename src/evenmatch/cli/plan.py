@@ -64,7 +64,7 @@ def plan(
         raise ConfigError("--queue brings the matcher and its parameters: leave out --matcher and --param")
     name = spec.matcher.name if spec else matcher or registry.DEFAULT
     parameters = dict(spec.matcher.parameters) if spec else parameters_of(param or [], "lobby_size=4")
-    form = format or (str(spec.format) if spec else None)
+    form = str(spec.format) if format is None and spec is not None else format
     if spec is not None and format is not None and format != str(spec.format):
         raise ConfigError(f"--format {format} disagrees with {queue}, which plays {spec.format}")
     outcome = planning.plan(_read(tickets), name, format=form, seed=seed, trace=trace, **parameters)

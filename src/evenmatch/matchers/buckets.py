@@ -152,8 +152,11 @@ class Buckets:
         soonest = None
         unlock = f"a ticket within {int(limit[row])} buckets of its own, {int(bucket[row])}"
         if np.isfinite(after_ms).any():
-            soonest = near_at(int(np.lexsort((apart, after_ms))[0]), apart, "buckets", taken, after_ms)
-            unlock = "" if soonest.acceptable else f"a range of {soonest.distance:g} buckets"
+            at = int(np.lexsort((apart, after_ms))[0])
+            soonest = near_at(at, apart, "buckets", taken, after_ms)
+            own = f"a range of {soonest.distance:g} buckets"
+            theirs = f"a range of {int(needed[at])} buckets of the other ticket, which reaches less far now"
+            unlock = "" if soonest.acceptable else own if reach[row] < distance[at] else theirs
         rules = [
             ("range", f"neither has the other in range; its own is {int(reach[row])} buckets now", ~reached),
             ("reciprocity", "it is in range, but the other's range reaches back too little", reached & ~taken),

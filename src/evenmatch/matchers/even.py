@@ -190,7 +190,7 @@ class Even:
         if (why := self.cannot_seat(form, 1)) is not None:
             raise MatcherError(f"{self.name}: {why}")
         pool, sideless = self.pool(snapshot)
-        solved = self._solve(pool, form)
+        solved = self._solve(snapshot, pool)
         rosters, team_of = by_earliest(solved)
         terms, gap, (_, role_of) = self._terms(pool, form, rosters, team_of)
         cost = plan_costs(terms, self.weights)
@@ -239,7 +239,8 @@ class Even:
             return found
         worth = seat_worth(pool, self._hold, self.weights, self.rating_scale)
         form, judge = snapshot.format, self.judge_of(pool, snapshot.format)
-        return with_holding(found, row, pool, form, worth, judge, self._hold.wait_value, self.outlier_s)
+        waves = self.overtaken_most + 1 - int(snapshot.misses[row])
+        return with_holding(found, row, pool, form, worth, judge, self._hold.wait_value, self.outlier_s, waves)
 
     def next_change_ms(self, snapshot: Snapshot) -> int | None:
         """When a window will have grown enough, or a ticket waited long enough, to change the answer."""
@@ -296,7 +297,8 @@ class Even:
         cost = plan_costs(terms, self.weights)
         return ~np.any(list(self._breaches(pool, form, rosters, team_of, cost).values()), axis=0), cost
 
-    def _solve(self, pool: Pool, form: Format) -> Solved:
+    def _solve(self, snapshot: Snapshot, pool: Pool) -> Solved:
+        form = snapshot.format
         worth = seat_worth(pool, self._hold, self.weights, self.rating_scale) if self.hold else None
         if form.seats == 2 and not self.roles:
             return solve_pairs(
@@ -308,7 +310,6 @@ class Even:
                 work=PAIRS_A_UNIT * self.work,
                 worth=worth,
             )
-
         rules = TeamRules(
             teams=form.teams,
             size=form.size,
@@ -322,7 +323,7 @@ class Even:
         seat = seat_of(pool, self.weights, self.rating_scale, form.seats, wait_value)
         value = seat_values(pool, wait_value, worth, seat)
         base = 0.0 if self.hold else seat
-        return solve_teams(pool, rules, value, self.judge_of(pool, form), hold=self.hold, seat=base)
+        return solve_teams(snapshot, pool, rules, value, self.judge_of(pool, form), hold=self.hold, seat=base)
 
     def judge_of(self, pool: Pool, form: Format) -> Judge:
         """What says of any rosters and teams over the places of a pool which matches keep the rules, and their cost."""

@@ -19,7 +19,8 @@ from evenmatch.domain.snapshot import Snapshot
 from evenmatch.matchers.even_parameters import BOTH, MEAN, WindowRule
 from evenmatch.matchers.even_pool import Pool
 from evenmatch.matchers.even_spans import soonest_span
-from evenmatch.matchers.explaining import near_at, nearest_of, of_pairs
+from evenmatch.matchers.explaining import near_at, nearest_of, of_pairs, players_missing
+from evenmatch.matchers.party_fits import singles_missing
 
 __all__ = ["explain_even", "gaps_from", "moments", "soonest_change"]
 
@@ -120,24 +121,48 @@ def explain_even(
     acceptable = free & (after <= 0)
     nearest = nearest_of(distance, UNIT, acceptable, when)
     soonest = _soonest(distance, when, acceptable)
-    wanted = None
-    if form.seats == 2 and soonest is not None and not soonest.acceptable:
-        needed = f"{soonest.distance:,.1f}".removesuffix(".0")
-        wanted = f"a window of {needed} rating points" if soonest.after_ms is not None else None
-    if form.seats == 2 and not free.any():
-        wanted = "a player of the other side" if sides else "1 more player"
-    unlock_ms = None
-    if form.seats > 2:
-        span = soonest_span(pool, place, free[pool.rows], form.seats, rule)
-        if span is not None and span.after_ms > 0:
-            points = f"{span.points:,.1f}".removesuffix(".0")
-            wanted, unlock_ms = f"windows that let a match span {points} rating points", round(span.after_ms)
+    wanted, unlock_ms = _wanted(snapshot, row, pool, place, acceptable, free, soonest, rule, bool(sides))
+    if wanted is None and cap_ms and (far > 0).any():
+        have = int(snapshot.size[acceptable].sum() + snapshot.size[row])
+        wanted = players_missing(snapshot, have, f" within {cap_ms:g} ms of a region of its own")
     if len(pool.reach) and not pool.reach[place]:
         wanted, unlock_ms = f"a region within {cap_ms:g} ms for all its players", None
     elif roles:
         lacking = _roles_wanted(pool, np.append(back[acceptable], place), roles, form.teams)
         wanted, unlock_ms = (wanted, unlock_ms) if lacking is None else (lacking, None)
     return of_pairs(snapshot, row, rules, nearest=nearest, soonest=soonest, unlock=wanted, unlock_ms=unlock_ms)
+
+
+def _wanted(
+    snapshot: Snapshot,
+    row: int,
+    pool: Pool,
+    place: int,
+    acceptable: Array,
+    free: Array,
+    soonest: Near | None,
+    rule: WindowRule,
+    sided: bool,
+) -> tuple[str | None, int | None]:
+    """What would make a match of a row possible as far as windows, sides and party sizes go, and when it comes."""
+    form = snapshot.format
+    if form.seats == 2:
+        if not free.any():
+            return ("a player of the other side" if sided else None), None
+        if soonest is None or soonest.acceptable or soonest.after_ms is None:
+            return None, None
+        return f"a window of {_points(soonest.distance)} rating points", None
+    span = soonest_span(pool, place, free[pool.rows], form.seats, rule)
+    if span is not None and span.after_ms > 0:
+        return f"windows that let a match span {_points(span.points)} rating points", round(span.after_ms)
+    size = np.append(snapshot.size[acceptable], snapshot.size[row])
+    if (size > 1).any() and (alone := singles_missing(size, int(size[-1]), form)):
+        return f"{alone} more single player{'s' * (alone > 1)}", None
+    return None, None
+
+
+def _points(points: float) -> str:
+    return f"{points:,.1f}".removesuffix(".0")
 
 
 def soonest_change(pool: Pool, rule: WindowRule, outlier_s: float) -> float:

@@ -3,7 +3,8 @@
 A match is made if it costs no more than the seats of its players are worth (`even_pool`). That rises by a quarter of
 `wait_value` for each second that each of them waits, so what costs too much now will do after
 
-    (cost - worth of all) / (players * wait_value / 4)    or when one of them is due, which is never held.
+    (cost - worth of all) / (players * wait_value / 4)    or when one of them is due, which is never held:
+                                                          by its wait, or by waves that seated others and not it
 
 Newcomers change what a seat is worth, so the moment is told as things stand. Of pairs the match in question is known;
 of teams only what a player's part may cost.
@@ -36,16 +37,21 @@ def with_holding(
     judge: Judge,
     wait_value: float,
     outlier_s: float,
+    waves: int,
 ) -> Explanation:
-    """The explanation of a row, with what would end its holding where nothing else keeps it; `worth` as in a plan."""
+    """The explanation of a row, with what would end its holding where nothing else keeps it; `worth` as in a plan.
+
+    `waves`: so many more that seat others and not it make it due.
+    """
     places = np.flatnonzero(pool.rows == row)
     others = np.flatnonzero(np.isin(pool.rows, found.acceptable))
     if found.unlock is not None or not len(places) or not len(others) or pool.level[places[0]]:
         return found
     place = int(places[0])
     due_ms = outlier_s * 1000.0 - pool.waited_ms
+    missed = f"{waves} more wave{'s' * (waves != 1)} that match{'es' * (waves == 1)} others and not it"
     if form.seats > PAIR:
-        words = f"a match that costs {worth[place]:.3g} a player or less, or a wait of {outlier_s:g} s"
+        words = f"a match that costs {worth[place]:.3g} a player or less, {missed}, or a wait of {outlier_s:g} s"
         return _told(found, words, due_ms[place])
     near = others[np.argsort(np.abs(pool.rating[others] - pool.rating[place]), kind="stable")[:ASKED_MAX]]
     cost = _costs(place, near, judge, form.teams)
@@ -57,8 +63,8 @@ def with_holding(
     after_ms = np.minimum(lacking / rate, np.minimum(due_ms[near], due_ms[place]))
     after_ms[~np.isfinite(lacking)] = np.inf
     best = int(after_ms.argmin())
-    words = f"a match that costs {accepted[best]:.3g} or less, or a wait until one that costs {cost[best]:.3g} will do"
-    return _told(found, words, after_ms[best])
+    words = f"a match that costs {accepted[best]:.3g} or less, {missed}, or a wait until one that costs"
+    return _told(found, f"{words} {cost[best]:.3g} will do", after_ms[best])
 
 
 def _told(found: Explanation, words: str, after_ms: float) -> Explanation:

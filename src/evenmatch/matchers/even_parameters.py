@@ -89,11 +89,11 @@ class WindowRule(NamedTuple):
         )
 
     def after(self, waited_ms: int, _misses: int | None, _rating: float) -> str:
-        """The window after a wait, in words: "about" where it is wider if few others are near."""
+        """The window after a wait, in words: and that it is wider where few others are near."""
         if waited_ms >= self.window_free_s * 1000:
             return "without limit"
         width = self.window + self.window_growth * waited_ms / 1000
-        return f"{'about ' * (self.window_density > 1)}{round(width, 1):,.10g} points"
+        return f"{round(width, 1):,.10g} points{', wider while few others are near' * (self.window_density > 1)}"
 
 
 class Hold(NamedTuple):

@@ -141,4 +141,9 @@ def _said(step: dict[str, Any], seats: int) -> str | None:
     if kind == "turns":
         whole = "" if step["whole"] else "; not all places could be asked"
         return f"{_many(step['moves'], 'time')} one who goes first took the place of others{whole}"
+    if kind == "deal":
+        less = "none of them costs less"
+        if step["matches"]:
+            less = f"{_many(step['matches'], 'match')} became cheaper, by {step['gain']:.4g} in all"
+        return f"the tickets of each match were dealt into teams once more; {less}"
     return None

@@ -6,10 +6,11 @@ costs decide.
 
 With up to `START_MAX` tickets the search begins from the best of some cheap plans, so that it is not behind them: the
 rule of `first_come` over the tickets in canonical order, and by rating from below and from above, without the matches
-that break a rule; whoever is left is tried again. With up to `COMPARED_MAX` tickets the better of these and of what
-the search found is the plan, so it is never behind them. In larger pools they take as long as the search itself. There,
-up to `DRAINED_MAX` tickets, they are asked where they are known to be ahead now and then: in lobbies, in teams of one
-or two, and where the search seats less than `SURE` of what the bound allows.
+that break a rule; whoever is left is tried again. Where some must not meet, or have no region in common, the plan of
+`first_come` itself is one of them, for it is another one then. With up to `COMPARED_MAX` tickets the better of these
+and of what the search found is the plan, so it is never behind them. In larger pools they take as long as the search
+itself. There, up to `DRAINED_MAX` tickets, they are asked where they are known to be ahead now and then: in lobbies, in
+teams of one or two, and where the search seats less than `SURE` of what the bound allows.
 
 Where every party is a whole team of two, nothing has to be searched for (`even_premades`).
 
@@ -23,6 +24,7 @@ import numpy as np
 from evenmatch.domain.arrays import Array
 from evenmatch.domain.match import Reason
 from evenmatch.domain.queue import Format
+from evenmatch.domain.snapshot import Snapshot
 from evenmatch.matchers.even_pairs import Solved
 from evenmatch.matchers.even_parameters import BOTH, MEAN
 from evenmatch.matchers.even_pool import Pool
@@ -30,7 +32,8 @@ from evenmatch.matchers.even_premades import plan_of_whole_teams
 from evenmatch.matchers.even_spans import keeps_windows, runs
 from evenmatch.matchers.even_steps import told
 from evenmatch.matchers.even_worth import Judge, most_value
-from evenmatch.matchers.first_come import Drain, blocks
+from evenmatch.matchers.first_come import Drain, FirstCome, blocks
+from evenmatch.matchers.reach import plan_in_reach
 from evenmatch.numerics.match_terms import UNITS
 from evenmatch.numerics.team_plan import TeamPool, TeamRules, team_plan, with_turns
 
@@ -48,9 +51,11 @@ REASONED_MAX: Final = 2_000
 """So many who wait are told exactly why; others only that those who are left do not fit."""
 
 
-def solve_teams(pool: Pool, rules: TeamRules, value: Array, judge: Judge, *, hold: bool, seat: float = 0.0) -> Solved:
+def solve_teams(
+    snapshot: Snapshot, pool: Pool, rules: TeamRules, value: Array, judge: Judge, *, hold: bool, seat: float = 0.0
+) -> Solved:
     """The best plan that the search finds; `seat`: what of a player's value is the seat itself, 0 with `hold`."""
-    form = Format(rules.teams, rules.size)
+    form = snapshot.format
     given = TeamPool(
         size=pool.size,
         start=pool.start,
@@ -66,12 +71,12 @@ def solve_teams(pool: Pool, rules: TeamRules, value: Array, judge: Judge, *, hol
         level=pool.level,
     )
     whole = None if hold else plan_of_whole_teams(pool, rules, value, judge)
-    cheap = cheap_plans(pool, form, judge) if whole is None and 0 < len(pool.rows) <= START_MAX else []
+    cheap = cheap_plans(snapshot, pool, judge) if whole is None and 0 < len(pool.rows) <= START_MAX else []
     start = max(cheap, key=lambda plan: _rank(value, plan[0], plan[2], hold))[0] if cheap else None
     found = team_plan(given, rules, start, seats_first=not hold) if whole is None else with_turns(given, rules, whole)
     unsure = form.teams == 1 or form.size <= 2 or len(found.cost) * form.seats < SURE * found.seats_bound
     if START_MAX < len(pool.rows) <= (DRAINED_MAX if unsure else COMPARED_MAX):
-        cheap = cheap_plans(pool, form, judge)
+        cheap = cheap_plans(snapshot, pool, judge)
     rosters, team_of, cost = found.rosters.astype(np.int64), found.team_of.astype(np.int64), found.cost
     reached, solver = _rank(value, rosters, cost, hold), "teams"
     if whole is not None:
@@ -201,11 +206,28 @@ def _windows(pool: Pool, place: int, policy: int) -> Array:
     return narrow if policy == BOTH else later
 
 
-def cheap_plans(pool: Pool, form: Format, judge: Judge) -> list[tuple[Array, Array, Array]]:
+def cheap_plans(snapshot: Snapshot, pool: Pool, judge: Judge) -> list[tuple[Array, Array, Array]]:
     """Plans by simple rules: rosters and teams, int64[k, width], and costs."""
     by_rating = np.argsort(pool.rating, kind="stable")
     orders = (np.arange(len(pool.rows)), by_rating, by_rating[::-1].copy())
-    return [_drained(pool, form, order, judge) for order in orders]
+    plans = [_drained(pool, snapshot.format, order, judge) for order in orders]
+    if len(snapshot.forbidden) or len(snapshot.reach):
+        plans.append(_first_come(snapshot, pool, judge))
+    return plans
+
+
+def _first_come(snapshot: Snapshot, pool: Pool, judge: Judge) -> tuple[Array, Array, Array]:
+    """What `first_come` plans itself, of its matches those that keep the rules here."""
+    made = plan_in_reach(FirstCome(), snapshot, seed=0, trace=False)
+    place = np.full(len(snapshot) + 1, -1)
+    place[pool.rows] = np.arange(len(pool.rows))
+    rosters, team_of = place[made.rosters], made.team_of.astype(np.int64)
+    known = ((rosters >= 0) == (made.rosters >= 0)).all(axis=1)
+    rosters, team_of = rosters[known], team_of[known]
+    if not len(rosters):
+        return rosters, team_of, np.empty(0)
+    good, cost = judge(rosters, team_of)
+    return rosters[good], team_of[good], cost[good]
 
 
 def _drained(pool: Pool, form: Format, order: Array, judge: Judge) -> tuple[Array, Array, Array]:

@@ -18,6 +18,9 @@ latency cap asks more, for all of a match must share one region; who shares one 
 Complexity. One pass over the group for each rule.
 """
 
+import re
+from typing import Final
+
 import msgspec
 import numpy as np
 
@@ -27,6 +30,8 @@ from evenmatch.domain.snapshot import Snapshot
 from evenmatch.matchers.contract import Matcher, with_format
 
 __all__ = ["explain_wave", "near_at", "nearest_of", "of_pairs", "players_missing"]
+
+_PLAYERS: Final = re.compile(r"\d+ more players?")
 
 
 def explain_wave(matcher: Matcher, snapshot: Snapshot, row: int) -> Explanation:
@@ -71,6 +76,9 @@ def explain_wave(matcher: Matcher, snapshot: Snapshot, row: int) -> Explanation:
         left = int(part.size[place] + part.size[free].sum() - part.size[pairs].min(axis=1).sum())
         if unlock is None and (missing := players_missing(part, left)) is not None:
             unlock = f"an end of the block, avoidance or pause after a match between two of these, or {missing}"
+    if unlock is not None and _PLAYERS.fullmatch(unlock):
+        unlock += ", with the same attributes where the queue requires it" * bool(others)
+        unlock += ", within the latency cap of a region that this one reaches" * bool(len(far))
     if len(part.reach) and not part.reach[place]:
         unlock, unlock_ms = "a region within the latency cap for all its players", None
     return Explanation((*round_it, *own.rules), rows[free], nearest, soonest, unlock, unlock_ms)

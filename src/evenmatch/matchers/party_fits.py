@@ -16,7 +16,7 @@ from evenmatch.domain.snapshot import Snapshot
 from evenmatch.matchers.explaining import of_pairs
 from evenmatch.matchers.fitting import Fitter
 
-__all__ = ["explain_parties"]
+__all__ = ["explain_parties", "singles_missing"]
 
 
 def explain_parties(snapshot: Snapshot, row: int, beyond: Array | None = None) -> Explanation:
@@ -47,6 +47,14 @@ def explain_parties(snapshot: Snapshot, row: int, beyond: Array | None = None) -
     elif missing := pool.missing():
         unlock = f"{missing} more single player{'s' * (missing > 1)}"
     return of_pairs(snapshot, row, rules, unlock=unlock or "")
+
+
+def singles_missing(size: Array, mine: int, form: Format) -> int:
+    """The least number of single players who would complete a match of a party of `mine` with some of these, 0 = none.
+
+    `size`, int[k]: the parties, that one included, none larger than a team.
+    """
+    return _Pool(size, mine, form).missing()
 
 
 class _Pool:

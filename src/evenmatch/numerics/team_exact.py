@@ -6,7 +6,7 @@ by it, and for so few tickets it is quick enough to be the answer itself: always
 
 Idea. Two stages, over sets of tickets as masks of bits:
   1. every set with a match's players that keeps the rules is divided into full teams in all ways, and keeps the
-     cheapest. Teams are alike, so a ticket may begin a new team only if all teams before it have begun.
+     cheapest (`team_split`).
   2. best(tickets that remain): leave the lowest of them, or seat it in any of its sets; what remains is a lesser mask,
      which is solved already.
 
@@ -27,7 +27,8 @@ from evenmatch.domain.arrays import Array
 
 from .compiled import INT, OUT_FLOATS, OUT_INT8S2, OUT_INT32S2, kernel
 from .team_field import FIELD, Field
-from .team_judge import cost_of_match, holds
+from .team_judge import holds
+from .team_split import cheapest_division
 
 __all__ = ["TICKETS_MAX", "TOO_MUCH", "TRIED_MAX", "exact_teams"]
 
@@ -37,37 +38,6 @@ DIVISION: Final = 10
 STEPS_A_UNIT: Final = 250
 TOO_MUCH: Final = -1
 """It would take more work than allowed."""
-
-
-@kernel()
-def _cheapest_division(field: Field, roster: Array, best_team: Array, tried: Array) -> float:
-    """Write the teams of the cheapest division; its cost, inf = none fills the teams. `tried`[0] counts divisions."""
-    units, teams = len(roster), field.teams
-    team, room = np.full(units, np.int8(-1)), np.full(teams, field.team_size)
-    begun = np.zeros(units + 1, np.int64)
-    best, at = np.inf, 0
-    while at >= 0:
-        if at == units:
-            tried[0] += 1
-            cost = cost_of_match(field, roster, team)
-            if cost < best:
-                best = cost
-                best_team[:] = team
-            at -= 1
-        size = field.size[roster[at]]
-        if team[at] >= 0:
-            room[team[at]] += size
-        team[at] += 1
-        while team[at] < teams and team[at] <= begun[at] and room[team[at]] < size:
-            team[at] += 1
-        if team[at] >= teams or team[at] > begun[at]:
-            team[at] = -1
-            at -= 1
-            continue
-        room[team[at]] -= size
-        at += 1
-        begun[at] = max(begun[at - 1], team[at - 1] + 1)
-    return best
 
 
 @kernel(FIELD, OUT_INT32S2, OUT_INT8S2, OUT_FLOATS, OUT_FLOATS, INT)
@@ -98,7 +68,7 @@ def exact_teams(field: Field, rosters: Array, team_of: Array, cost: Array, least
                     roster[units] = place
                     units += 1
             if holds(field, roster[:units]):
-                price[mask] = _cheapest_division(field, roster[:units], teams[mask, :units], tried)
+                price[mask] = cheapest_division(field, roster[:units], teams[mask, :units], tried)
                 if price[mask] < np.inf:
                     start[low + 1] += 1
                 if 0 <= work < DIVISION * tried[0]:

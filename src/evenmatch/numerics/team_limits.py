@@ -13,12 +13,12 @@ Regions. A set of regions has no more matches than those tickets make that reach
 the line, the party sizes and the number of players allow. Every region is in exactly one part of a partition of all
 regions, so the sum of f over any partition is a bound; the best partition is found over all subsets. Party sizes enter
 by the prices of `size_prices`: no pattern of a team is cheaper than 1, whoever is there, so they need not be made anew
-for every subset.
+for every subset. Where there are too many subsets, the whole, each region beside all others, and each region by itself
+are asked.
 
     44 players reach region 4, and 43 nothing else:    f({4}) = 4, f(the others) = 957 // 10 = 95:   99, not 100
 
-Complexity. O(n * subsets), a few passes each; subsets are 2^regions, or, where these are too many, each region by
-itself and all but each.
+Complexity. O(n * subsets), a few passes each; subsets are 2^regions, or, where these are too many, 2 * regions + 1.
 """
 
 from typing import Final
@@ -96,7 +96,9 @@ def closer_bound(field: Field, bound: SeatsBound) -> int:
 
     whole = (1 << len(regions)) - 1
     if count << len(regions) > ROWS_MOST:
-        matches = min(most(whole), *(most(1 << at) + most(whole ^ 1 << at) for at in range(len(regions))))
+        alone = [most(1 << at) for at in range(len(regions))]
+        parted = [few + most(whole ^ 1 << at) for at, few in enumerate(alone)]
+        matches = min(most(whole), sum(alone), *parted)
     else:
         matches = _best_partition([most(chosen) if chosen else 0 for chosen in range(whole + 1)])
     return min(bound.seats, matches * seats)

@@ -12,7 +12,8 @@ Idea. Up to `TICKETS_MAX` tickets, and of a few more where rules leave little to
      Up to `FEW` tickets several drafts are, since a few matches more or less count for much there.
   4. where the plan does not reach the bound on seats, that is looked at more closely (`team_limits`); of up to
      `PACKED_MAX` tickets the most matches are then looked for exactly (`team_pack`), if seats come first;
-  5. due tickets take the places of later ones where they can (`team_turns`), which costs no seat.
+  5. due tickets take the places of later ones where they can (`team_turns`), which costs no seat;
+  6. matches that the search could only divide in a hurry are divided once more (`team_split`).
 A plan that is given as a start competes with the drafts, as far as its matches keep the rules.
 
 Anytime: a budget that is used up ends the search with the best plan so far; the first sweep and its division are always
@@ -38,6 +39,7 @@ from .team_field import BOTH, MEAN, OLDER, Field, TeamPool, TeamRules, field_of
 from .team_limits import closer_bound
 from .team_pack import PACKED_MAX, packed
 from .team_search import improve
+from .team_split import DEALT_MAX, deal_again
 from .team_turns import TURN_WORK, give_turns
 from .threads import in_parts
 
@@ -195,21 +197,32 @@ def with_turns(pool: TeamPool, rules: TeamRules, plan: TeamPlan) -> TeamPlan:
 def _turned(
     field: Field, level: Array, rosters: Array, team_of: Array, cost: Array, steps: list[dict[str, Any]]
 ) -> tuple[Array, Array, Array]:
-    """These matches after due tickets have taken the places of later ones."""
-    if not len(rosters) or not level.any():
+    """These matches after due tickets have taken the places of later ones, and all are divided once more."""
+    if not len(rosters):
         return rosters, team_of, cost
     seats = field.teams * field.team_size
     wide, teams = np.full((2, len(rosters), seats), -1)
     wide[:, : rosters.shape[1]], teams[:, : rosters.shape[1]] = rosters[:, :seats], team_of[:, :seats]
     wide, teams = wide.astype(np.int32), teams.astype(np.int8)
     units, cost = (wide >= 0).sum(axis=1), np.array(cost)
-    match_of = np.full(len(field.size), -1)
-    row, column = np.nonzero(wide >= 0)
-    match_of[wide[row, column]] = row
-    moves, whole = give_turns(
-        *(field, np.array(level[field.elder], np.int64), wide, teams, units, cost, match_of, TURN_WORK)
-    )
-    steps.append({"step": "turns", "moves": int(moves), "whole": bool(whole)})
+    if level.any():
+        match_of = np.full(len(field.size), -1)
+        row, column = np.nonzero(wide >= 0)
+        match_of[wide[row, column]] = row
+        moves, whole = give_turns(
+            *(field, np.array(level[field.elder], np.int64), wide, teams, units, cost, match_of, TURN_WORK)
+        )
+        steps.append({"step": "turns", "moves": int(moves), "whole": bool(whole)})
+    before, looked = cost.copy(), list[int]()
+
+    def part(first: int, end: int) -> None:
+        most = DEALT_MAX * (end - first) // len(before)
+        looked.append(deal_again(field, wide, teams, units, cost, first, end, most))
+
+    in_parts(len(cost), part, least=_PART)
+    if sum(looked):
+        gain = float(before.sum() - cost.sum())
+        steps.append({"step": "deal", "matches": int((cost < before).sum()), "gain": gain, "work": sum(looked)})
     return wide, teams, cost
 
 

@@ -13,9 +13,15 @@ Idea, otherwise: tickets by size, the largest first and the strongest first amon
 that has room, with steps back where the teams can't be filled (`STEPS_MAX` at the most). Then tickets of equal size
 change places while that evens the teams' ratings or helps their roles.
 
+That is quick, for a search divides matches by the thousand, and not the best. So the matches of its plan are divided
+once more in the end (`deal_again`): in all ways, where these are few for all matches together (a match of 3x2 has 15
+for single players, of 4x2 105, of 3x3 280, of 5x2 945; parties have fewer); else tickets of equal size change places
+while the true cost falls.
+
 What is promised. The first way finds a cheapest division (its sums are rounded in another order than the cost's, which
 is why the cost is taken from `match_terms` at the end). The second finds a division wherever its steps suffice, and
-says nothing of the best.
+says nothing of the best; `deal_again` finds the best where all ways are tried, and otherwise one that no change of two
+places makes better, as far as `DEALT_MAX` goes.
 """
 
 from typing import Final
@@ -24,14 +30,18 @@ import numpy as np
 
 from evenmatch.domain.arrays import Array
 
-from .compiled import kernel
+from .compiled import INT, INT32S2, INTS, OUT_FLOATS, OUT_INT8S2, kernel
 from .match_terms import doubt_of, imbalance_of, premade_of
-from .team_field import Field
+from .team_field import FIELD, Field
 from .team_judge import cost_of_match, repeats_of, team_role_cost
 
-__all__ = ["UNITS_MAX", "split"]
+__all__ = ["DEALT_MAX", "UNITS_MAX", "cheapest_division", "deal_again", "split"]
 
 UNITS_MAX: Final = 12
+DIVISIONS_MAX: Final = 1_000
+"""Divisions of one match that are judged when it is dealt again."""
+DEALT_MAX: Final = 60_000
+"""The same for all matches of a plan together; some 0.15 s."""
 STEPS_MAX: Final = 3000
 _ROUNDS: Final = 4
 _NO_ROLE: Final = 1e6
@@ -140,6 +150,49 @@ def _with_roles(field: Field, roster: Array, bare: Array, which: Array, team_of:
             best = cost
             team_of[:] = trial
     return judged if best < np.inf else 0
+
+
+@kernel()
+def cheapest_division(field: Field, roster: Array, best_team: Array, tried: Array) -> float:
+    """Write the teams of the cheapest division; its cost, inf = none fills the teams. `tried`[0] counts divisions."""
+    units, teams = len(roster), field.teams
+    team, room = np.full(units, np.int8(-1)), np.full(teams, field.team_size)
+    begun = np.zeros(units + 1, np.int64)
+    best, at = np.inf, 0
+    while at >= 0:
+        if at == units:
+            tried[0] += 1
+            cost = cost_of_match(field, roster, team)
+            if cost < best:
+                best = cost
+                best_team[:] = team
+            at -= 1
+        size = field.size[roster[at]]
+        if team[at] >= 0:
+            room[team[at]] += size
+        team[at] += 1
+        while team[at] < teams and team[at] <= begun[at] and room[team[at]] < size:
+            team[at] += 1
+        if team[at] >= teams or team[at] > begun[at]:
+            team[at] = -1
+            at -= 1
+            continue
+        room[team[at]] -= size
+        at += 1
+        begun[at] = max(begun[at - 1], team[at - 1] + 1)
+    return best
+
+
+@kernel()
+def _few_divisions(teams: int, size: int, most: int) -> bool:
+    """Can so many teams of this size be divided in no more ways than this, single players all?"""
+    ways, left = 1.0, teams * size
+    while left:
+        # The first who is left, and whoever joins: C(left - 1, size - 1).
+        for at in range(1, size):
+            ways *= (left - at) / at
+        left -= size
+    return ways <= most
 
 
 @kernel()
@@ -257,3 +310,54 @@ def split(field: Field, roster: Array, team_of: Array) -> tuple[float, int]:
         return np.inf, STEPS_MAX
     looked += _exchange(field, roster, total, team_of)
     return cost_of_match(field, roster, team_of), looked
+
+
+@kernel()
+def _climbed(field: Field, roster: Array, team_of: Array, cost: float) -> tuple[float, int]:
+    """Let tickets of equal size change places while the match costs less; its cost then, and divisions judged."""
+    judged, better = 0, True
+    while better and judged < DIVISIONS_MAX:
+        better = False
+        for one in range(len(roster)):
+            for other in range(one):
+                mine, its = team_of[one], team_of[other]
+                if mine == its or field.size[roster[one]] != field.size[roster[other]]:
+                    continue
+                team_of[one], team_of[other] = its, mine
+                price = cost_of_match(field, roster, team_of)
+                judged += 1
+                if price < cost:
+                    cost, better = price, True
+                else:
+                    team_of[one], team_of[other] = mine, its
+    return cost, judged
+
+
+@kernel(FIELD, INT32S2, OUT_INT8S2, INTS, OUT_FLOATS, INT, INT, INT)
+def deal_again(
+    field: Field, rosters: Array, team_of: Array, units: Array, cost: Array, first: int, end: int, most: int
+) -> int:
+    """Divide the matches of these rows as cheaply as `most` divisions allow, none dearer than it was; how many it took.
+
+    `units`: tickets of each match.
+    """
+    if field.teams == 1 or field.team_size == 1:
+        return 0
+    each = min(DIVISIONS_MAX, most // max(1, end - first))
+    few, judged, tried = _few_divisions(field.teams, field.team_size, each), 0, np.zeros(1, np.int64)
+    for row in range(first, end):
+        count = units[row]
+        if judged >= most or (field.teams == 2 and count <= UNITS_MAX):
+            continue
+        roster, trial = rosters[row, :count], team_of[row, :count].copy()
+        if few:
+            tried[0] = 0
+            price = cheapest_division(field, roster, trial, tried)
+            judged += tried[0]
+        else:
+            price, looked = _climbed(field, roster, trial, cost[row])
+            judged += looked
+        if price < cost[row]:
+            cost[row] = price
+            team_of[row, :count] = trial
+    return judged

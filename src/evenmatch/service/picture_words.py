@@ -78,7 +78,8 @@ def _words_of(matcher: Any) -> str:
     name = str(matcher.name)
     if name != "even":
         return _WORDS.get(name, "")
+    thin = ", and is wider while few others are near" * (matcher.window_density > 1)
     return (
-        "A bar is a ticket's window, which grows while it waits; tickets can share a match if their ratings differ by "
-        f"no more than {_POLICIES[matcher.window_policy]}."
+        f"A bar is a ticket's window, which grows while it waits{thin}; tickets can share a match if their ratings "
+        f"differ by no more than {_POLICIES[matcher.window_policy]}."
     )

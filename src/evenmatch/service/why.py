@@ -247,7 +247,10 @@ def explained(look: Look) -> WhyView:
     unlock = _unlock(look, found, soonest)
     words = f"Of {others:,} other{'s' * (others != 1)} that wait{'s' * (others == 1)}, {fitting:,} could meet it now."
     if unlock is not None and look.mode is not Mode.PAUSED:
+        players = int(snapshot.size[[look.row, *found.acceptable]].sum())
         enough = " That is not enough for a match." if fitting else ""
+        if fitting and players >= spec.format.seats:
+            enough = " No match of them keeps all rules yet."
         words += f"{enough} What would help: {unlock}."
     return msgspec.structs.replace(
         told(look, words, fitting),

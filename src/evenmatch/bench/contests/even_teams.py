@@ -92,7 +92,7 @@ def by_rating(given: Wave) -> tuple[int, float]:
     judge, snapshot = given.matcher, given.snapshot
     assert isinstance(judge, Even)
     pool, _ = judge.pool(snapshot)
-    made = cheap_plans(pool, snapshot.format, judge.judge_of(pool, snapshot.format))[1]
+    made = cheap_plans(snapshot, pool, judge.judge_of(pool, snapshot.format))[1]
     return len(made[2]), float(made[2].sum())
 
 
