@@ -108,9 +108,16 @@ def _show(outcome: planning.Outcome) -> None:
             table.add_row(Text(_visible(one.ticket)), one.reason, one.detail)
         console.print(table)
     for step in outcome.trace:
+        rows = {key: value for key, value in step.items() if _is_table(value)}
         words = f"  {step['words']}" if "words" in step else ""
-        line = "  ".join(f"{key}={_told(key, value)}" for key, value in step.items() if key != "words")
+        line = "  ".join(
+            f"{key}={_told(key, value)}" for key, value in step.items() if key != "words" and key not in rows
+        )
         console.print(Text(_visible(f"  {line}{words}")))
+        for key, table in rows.items():
+            for row in table:
+                told = ", ".join(f"{name} {_short(value)}" for name, value in row.items() if value is not None)
+                console.print(Text(_visible(f"    {key}: {told}")))
     seated = sum(len(team) for match in outcome.matches for team in match.teams)
     console.print(
         f"{len(outcome.matches)} match{'es' * (len(outcome.matches) != 1)}, {seated} tickets seated, "
@@ -161,6 +168,11 @@ def _short(value: Any) -> str:
 def _visible(text: str) -> str:
     """A caller's text without what would steer the terminal: such characters are spelt out."""
     return "".join(one if one.isprintable() else repr(one)[1:-1] for one in text)
+
+
+def _is_table(value: Any) -> bool:
+    """Is it a list of rows, such as the drafts of `even`?"""
+    return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
 
 
 def _told(key: str, value: Any) -> str:
