@@ -18,7 +18,7 @@ from evenmatch.matchers.registry import build
 from evenmatch.service.app import App
 from evenmatch.service.isolating import isolated
 from evenmatch.service.spans import span
-from evenmatch.service.storytelling import _fault
+from evenmatch.service.storytelling import at_fault
 from evenmatch.service.wave_words import next_wave
 from evenmatch.service.why import Look
 from evenmatch.service.why import told as why_told
@@ -77,7 +77,7 @@ def test_nobody_of_another_proposal_is_blamed_and_an_old_journal_says_only_which
         failed = ProposalsFailed(1, "large", Cause.LAPSED, np.array([1, 2]), tickets[[0, 2]], none, tickets[1:2], none)
         named = msgspec.structs.replace(failed, guilty=np.array(list(known.values())))
         together = tickets[:2].tolist()
-        return await app.runner.ask(lambda views, _: [_fault(views, e, together, "lapsed") for e in (named, failed)])
+        return await app.runner.ask(lambda views, _: [at_fault(views, e, together, "lapsed") for e in (named, failed)])
 
     assert ask(look, None, LARGE) == ["ann2 did not answer in time", "One of ann1, ann2 did not answer in time"]
 

@@ -57,13 +57,25 @@ export function stranger(text) {
   return marks.length ? el("span", {}, clipped, el("small", { class: "unseen", title: `This name has characters that nobody sees: ${marks.join(" ")}` }, (name.trim() ? "" : "blank: ") + [...new Set(marks)].slice(0, 3).join(" "))) : clipped;
 }
 
+const AN_ID = /^([tmp]-)(0*)(\d+)$/;
+
+function zeroed([, letter, zeros, digits]) {
+  return [letter, el("span", { class: "zeros" }, zeros), digits];  // a phone hides the zeros
+}
+
+/** An id that leads nowhere, written as one that does. */
+export function short(id) {
+  const parts = AN_ID.exec(id);
+  return parts ? el("span", { class: "id", title: id }, zeroed(parts)) : id;
+}
+
 /** A link within the page; every part is escaped for the address. */
 export function link(parts, text, attributes = {}) {
   const shown = text ?? parts[parts.length - 1];
   const href = "#/" + parts.map(encodeURIComponent).join("/");
-  const id = /^([tmp]-)(0*)(\d+)$/.exec(shown);
+  const id = AN_ID.exec(shown);
   if (!id) return el("a", { ...attributes, href }, stranger(shown));
-  return el("a", { class: "id", title: shown, ...attributes, href }, id[1], el("span", { class: "zeros" }, id[2]), id[3]);  // a phone hides the zeros
+  return el("a", { class: "id", title: shown, ...attributes, href }, zeroed(id));
 }
 
 /** Numbers with their names: [[name, value, class?], ...]. */

@@ -216,7 +216,7 @@ def _words(telling: _Telling, message: messages.Told, content: dict[str, Any], e
         case "accepted":
             return f"{isolated(content['player'])} accepted, {content['pending']} to go."
         case "requeued":
-            fault = _fault(views, event, telling.together, cause)
+            fault = at_fault(views, event, telling.together, cause)
             return f"{fault}; it waits again, with {span(telling.kept_ms)} kept."
         case "starting":
             return f"Everybody accepted; the game server is to confirm that {match.get('id', 'the match')} has started."
@@ -237,7 +237,7 @@ def _words(telling: _Telling, message: messages.Told, content: dict[str, Any], e
             return f"The match asks for nobody any more ({cause})."
         case "cancelled" | "expired":
             if isinstance(event, ev.ProposalsFailed) and len(_numbers(views, [ticket])) > 1 and cause in _RETURNED:
-                fault = _fault(views, event, [ticket], cause)
+                fault = at_fault(views, event, [ticket], cause)
                 return f"{fault}; the whole party was taken out of the queue."
             limited = telling.end(cause, message.sequence)
             return limited or _CANCELLED.get(cause, f"It was {kind}: {cause or _NEVER_SAID}.")
@@ -255,7 +255,7 @@ def _with(views: Views, event: ev.Event | None, ticket: int) -> str:
     return f" with {', '.join(named)}{more}" if named else ""
 
 
-def _fault(views: Views, event: ev.Event | None, together: list[int], cause: str) -> str:
+def at_fault(views: Views, event: ev.Event | None, together: list[int], cause: str) -> str:
     """Who or what ended a ready check: one event may end many, so only those of this one are asked."""
     words = _RETURNED.get(cause, f"The ready check ended ({cause})")
     if words[:1].isupper():
