@@ -1,12 +1,13 @@
 // For operators: a queue's mode and rules, tickets, matches and cool-downs. Everything is confirmed first, and the server
 // notes it in the audit. What may be done is the server's to say: without an operator's key it refuses.
 
-import { ask, key, path, Refused, send } from "./api.js";
+import { ask, askNamed, key, path, Refused, send } from "./api.js";
 import { confirmed } from "./asking.js";
 import { box, el, exact, fill, link, numbers, stranger, table } from "./dom.js";
 import { wholeId } from "./find.js";
 import { isolated, many, moment, number, seconds } from "./format.js";
 import { keyForm } from "./keys.js";
+import { AWAY } from "./loading.js";
 import { rulesBox, versionsBox } from "./rules.js";
 import { hush, say } from "./toast.js";
 import { caused } from "./words.js";
@@ -49,7 +50,7 @@ function names(players) {
 /** A question about a ticket, a match or a player: what it is, whom it concerns, what is done then and what is said; raises Refused where there is nothing to do. */
 async function ofTicket(typed) {
   const id = wholeId("t", typed);
-  const { ticket } = await ask(path("tickets", id));
+  const { ticket } = await askNamed("ticket", path("tickets", id));
   if (!["waiting", "proposed"].includes(ticket.status)) throw new Refused(409, "", `${id} is ${ticket.status} already`);
   return { question: `Cancel ${id}?`, done: `${id} is cancelled.`, work: (why) => send("POST", path("tickets", id, "cancel"), { why }),
     about: numbers([["players", names(ticket.players.map((one) => one.id))], ["queue", ticket.queue], ["status", ticket.status], ["waited", seconds(ticket.waited_ms / 1000)]]) };
@@ -57,14 +58,14 @@ async function ofTicket(typed) {
 
 async function ofMatch(typed) {
   const id = wholeId("m", typed);
-  const { match } = await ask(path("matches", id));
+  const { match } = await askNamed("match", path("matches", id));
   if (["over", "cancelled"].includes(match.standing)) throw new Refused(409, "", `${id} is ${match.standing} already`);
   return { question: `Cancel ${id}?`, done: `${id} is cancelled.`, work: (why) => send("POST", path("matches", id, "cancel"), { why }),
     about: numbers([...match.teams.map((team, i) => [team.name ?? `team ${i + 1}`, names(team.players)]), ["queue", match.queue], ["standing", match.standing]]) };
 }
 
 async function ofPlayer(id) {
-  const { player } = await ask(path("players", id));
+  const { player } = await askNamed("player", path("players", id));
   if (!player.cooldowns.length) throw new Refused(409, "", `${isolated(id)} has no cool-down, and no offence that still counts`);
   const now = Date.now();
   const queues = player.cooldowns.map((one) => one.queue);
@@ -102,7 +103,7 @@ function modeBox(queue, act) {
 function auditTable(audit) {
   if (!audit.length) return el("p", { class: "empty" }, "No operator has done anything yet.");
   return table("Audit", ["when", "who", "did", "to", "detail"], audit.slice(0, SHOWN).map((one) =>
-    [moment(one.at_ms), exact(one.who), exact(one.action.replaceAll("_", " ")), exact(one.subject), exact(one.detail ?? "")]));
+    [moment(one.at_ms), exact(one.who), exact(one.action.replaceAll("_", " ")), exact(one.subject), one.detail ? exact(one.detail) : "–"]));
 }
 
 /** Draws only what has changed, so that focus and scrolling stay: `fresh(place, of, make)` fills a place where `of` is new there. */
@@ -203,7 +204,7 @@ export function operate(queue) {
       unread = error.status === 0;
       if (drawn && (unread || drawn.rules.edited())) return;  // what is shown stays, and what is typed above all
       const locked = error.status === 401 || error.status === 403;
-      refused(unread ? `${error.message}. This is read as soon as it does.` : error.status === 401 ? null : error.message, locked);
+      refused(unread ? AWAY : error.status === 401 ? null : error.message, locked);
     } finally {
       reading = false;
       readAt = performance.now();

@@ -7,13 +7,13 @@ import { loaded } from "./loading.js";
 import { Crowd } from "./picture.js";
 import { pictureLegend, pictureWords } from "./picture_legend.js";
 import { said, stepBlock, traceBox } from "./trace.js";
-import { unitOf } from "./words.js";
+import { costWords, measured, unitOf } from "./words.js";
 
 const PAGE = 50;
 const AGAIN_MS = 3000;
 
 function rows(queue, list) {
-  return table("Waves", ["~wave", "when", "~snapshot to record", "~tickets waiting", "~proposals", "~tickets seated", "~no longer held", "~even"], list.map((one) => [
+  return table("Waves", ["~wave", "when", "~snapshot to record", "~tickets waiting", "~proposals", "~tickets seated", "~no longer held", "~mean evenness"], list.map((one) => [
     link(["queue", queue, "wave", String(one.number)], number(one.number)), moment(one.started_ms), seconds((one.finished_ms - one.started_ms) / 1000),
     number(one.waiting), number(one.proposals), number(one.seated), number(one.dropped), percent(one.quality)]));
 }
@@ -36,20 +36,27 @@ export function waves(queue) {
   return view;
 }
 
+/** Has every proposal one team only? */
+function alone(list) {
+  return list.length > 0 && list.every((one) => one.teams.length === 1);
+}
+
 /** What became of a proposal: its match, or why there is none. */
 function becameOf(one) {
   return one.match ? [link(["match", one.match], one.match), one.became ? `, ${one.became}` : ""] : one.became || "–";
 }
 
-function proposals(list, total, dropped, trace) {
+function proposals(list, total, dropped, matcher, trace) {
   const words = new Map(trace.filter((step) => step.step === "match" && step.words).map((step) => [step.match, step.words]));
   const lost = dropped ? el("p", { class: "empty" }, `${many(dropped, "more proposal")} no longer held when the plan came back, and ${dropped === 1 ? "was" : "were"} dropped.`) : null;
   if (!list.length) return [el("p", { class: "empty" }, "It proposed nothing."), lost];
+  const one_ = alone(list);
   const cut = list.length < total ? el("p", { class: "empty" }, `The first ${number(list.length)} of ${number(total)}.`) : null;
-  return [cut, lost, table("Proposals", ["proposal", "teams", "~cost", "~even", "what became of it"], list.map((one, at) => ({ words: said(one.details, words.get(at)), cells: [
+  const counts = costWords(matcher);
+  return [counts ? el("p", { class: "empty" }, counts) : null, cut, lost, table("Proposals", ["proposal", one_ ? "lobby" : "teams", "~cost", ...(one_ ? [] : ["~evenness"]), "what became of it"], list.map((one, at) => ({ words: said(one.details, words.get(at)), cells: [
     short(one.id),
     one.teams.map((team, i) => [i ? " against " : "", team.map((ticket, n) => [n ? ", " : "", link(["ticket", ticket], ticket)])]),
-    number(one.cost, 2), percent(one.quality), becameOf(one)] })))];
+    measured("cost", one.cost), ...(one_ ? [] : [percent(one.quality)]), becameOf(one)] })))];
 }
 
 function left(wave) {
@@ -154,7 +161,7 @@ export function wave(queue, wanted) {
       ["seed of the wave", found.seed || "–"]];
     const proposed = el("div", {});
     const tell = (of) => {
-      fill(proposed, proposals(of.proposals, of.wave.proposals, of.wave.dropped, of.same_plan ? of.trace : []));
+      fill(proposed, proposals(of.proposals, of.wave.proposals, of.wave.dropped, of.matcher, of.same_plan ? of.trace : []));
       awaited = of.proposals.some((one) => one.became.startsWith("awaits ") || one.became === "starting") ? tell : null;
     };
     tell(found);
@@ -163,7 +170,7 @@ export function wave(queue, wanted) {
         el("div", { class: "choices" }, before[0] ? link(["queue", queue, "wave", String(before[0].number)], "← Earlier", { rel: "prev", title: "also by the key ←" }) : null,
           after[0] ? link(["queue", queue, "wave", String(after[0].number)], "Later →", { rel: "next", title: "also by the key →" }) : null, link(["queue", queue, "waves"], "All waves"))),
       numbers([["began", clock(row.started_ms)], ["from snapshot to record", seconds((row.finished_ms - row.started_ms) / 1000)], ["tickets it saw", number(row.waiting)],
-        ["proposals", number(row.proposals)], ["tickets seated", number(row.seated)], ["proposals that no longer held", number(row.dropped)], ["matches are even", found.proposals.length && found.proposals.every((one) => one.teams.length === 1) ? "no teams" : percent(row.quality)],
+        ["proposals", number(row.proposals)], ["tickets seated", number(row.seated)], ["proposals that no longer held", number(row.dropped)], ...(alone(found.proposals) ? [] : [["mean evenness", percent(row.quality)]]),
         ["matcher", found.matcher ?? "–"]]),
       found.missing ? el("p", { class: "empty" }, `Not all is told: ${found.missing}.`) : null,
       found.snapshot ? el("section", { class: "card picture" }, el("h2", {}, "The snapshot"), canvas,
