@@ -142,7 +142,8 @@ def test_what_the_cost_of_every_matcher_counts_is_said(page: Tab) -> None:
 
 def test_marks_that_have_bands_colours_are_not_told_in_the_colour_of_one(page: Tab) -> None:
     script = """async ([picture]) => [...(await import("/dashboard/picture_legend.js"))
-      .pictureLegend(picture, 2, "made").querySelectorAll("span")].map((one) => [one.textContent, one.querySelector("i").getAttribute("style")])"""
+      .pictureLegend(picture, 2, "made").querySelectorAll("span")]
+      .map((one) => [one.textContent, one.querySelector("i").getAttribute("style")])"""
     picture = COLUMNS | {"matcher": "even", "overlap": [], "bands_are": "turn"}
     for by_count, words in ((True, "a column: tickets within 25 pts"), (False, "1 ticket")):
         told = dict(page.page.evaluate(script, [picture | {"by_count": by_count}]))

@@ -26,13 +26,13 @@ function proposed(picture, teams, when) {
   return { name, colour: "made" };
 }
 
-/** The legend of a picture; `teams`: of a match, `when`: what proposals are called. */
+/** The legend of a picture; `teams`: of a match, `when`: what proposals are called; null = none are drawn. */
 export function pictureLegend(picture, teams, when) {
   const bands = picture.bands.map((name, i) => ({
     name, colour: bandColour(i), shape: hasLeaders(picture.matcher) ? (i === LEADER ? "diamond" : "dot") : null }));
   const shared = picture.overlap.length ? [{ name: "what its range shares with the lobby that shares most", colour: "series-2" }] : [];
   const alone = bands.length ? [] : [{ name: "a ticket", colour: "series-1", shape: "dot" }];
-  return legend([...bands, ...(picture.binned ? dots(picture) : alone), ...shared, proposed(picture, teams, when)]);
+  return legend([...bands, ...(picture.binned ? dots(picture) : alone), ...shared, when ? proposed(picture, teams, when) : []].flat());
 }
 
 /** What there is to be seen, in sentences; `striped`: its buckets are wide enough to be drawn. */

@@ -174,7 +174,7 @@ export function wave(queue, wanted) {
         ["matcher", found.matcher ?? "–"]]),
       found.missing ? el("p", { class: "empty" }, `Not all is told: ${found.missing}.`) : null,
       found.snapshot ? el("section", { class: "card picture" }, el("h2", {}, "The snapshot"), canvas,
-        said_, pictureLegend(found.snapshot, Math.max(0, ...found.proposals.map((one) => one.teams.length)), "proposed"),
+        said_, pictureLegend(found.snapshot, Math.max(0, ...found.proposals.map((one) => one.teams.length)), found.snapshot.binned ? null : "proposed"),
         words) : null,
       plan(found),
       el("div", { class: "pair" },
