@@ -19,6 +19,7 @@ from evenmatch.domain.backfill_events import PlacesOffered
 from evenmatch.domain.events import Event, ProposalsFailed, WaveFinished
 from evenmatch.domain.ids import PROPOSAL_PREFIX, match_id, proposal_id
 from evenmatch.domain.ticket import Cause
+from evenmatch.errors import JournalError
 from evenmatch.storage.protocol import Journal
 
 from .mailbox import Unavailable
@@ -80,12 +81,15 @@ def with_fates(wave: PastWave, became: dict[int, Fate]) -> PastWave:
 
 
 async def why_no_match(runner: Runner, proposal: int) -> str | None:
-    """Why there is no match of this number, in a sentence; None = there was no such proposal."""
-    found = await fates(runner, [proposal])
-    fate = None if isinstance(found, Unavailable) else found.get(proposal)
-    if fate is None or fate.match is not None:
+    """Why there is no match of this number, in a sentence; None = there was no proposal, or nobody can look now."""
+    try:
+        found = await fates(runner, [proposal])
+        fate = None if isinstance(found, Unavailable) else found.get(proposal)
+        if fate is None or fate.match is not None:
+            return None
+        where = await asyncio.to_thread(_where, runner, proposal)
+    except JournalError:
         return None
-    where = await asyncio.to_thread(_where, runner, proposal)
     yet = " yet" * fate.became.startswith(_AWAITS)
     return f"{match_id(proposal)} is no match{yet}; {proposal_id(proposal)}{where}: {fate.became}"
 
