@@ -1,6 +1,7 @@
 """Operating by the dashboard: rules with a check and a diff, modes, cancelling; all confirmed and audited."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -168,22 +169,64 @@ def test_after_a_lost_race_the_present_rules_can_be_loaded_or_what_is_typed_kept
     page.open(server.url, "queue/duel/operate")
     page.sees("Rules, version 1")
     rules = page.page.input_value("#rules")
-    other = json.loads(rules) | {"wave": {"every_s": 0.7}}
-    assert server.http.put("/v1/queues/duel/spec", json=other).status_code == 200
     page.page.fill("#rules", rules.replace('"every_s": 0.02', '"every_s": 0.5'))
+    other = json.loads(rules) | {"wave": {"every_s": 0.7}}
+    assert server.http.put("/v1/queues/duel/spec", json=other, params={"why": "mine"}).status_code == 200
     page.page.click("button:text-is('Check')")
-    page.sees("Somebody else changed the rules: they are at version 2 now")
-    assert page.page.locator("[aria-label=Versions] tbody tr").count() == 2, "the table is fresh"
+    page.sees("The rules were changed meanwhile: they are at version 2 now")
+    page.page.wait_for_function("() => document.querySelectorAll('[aria-label=Versions] tbody tr').length === 2")
+    assert "mine; version 2" in page.page.inner_text("[aria-label=Audit] tbody tr"), "the audit is as fresh"
     page.page.click("button:text-is('Keep what is typed, and check it against version 2')")
     page.sees("Nobody who waits would be cancelled")
     assert '"every_s": 0.5' in page.page.input_value("#rules")
-    assert server.http.put("/v1/queues/duel/spec", json=json.loads(rules)).status_code == 200
     page.page.click("button:text-is('Apply')")
+    page.page.wait_for_selector("dialog[open]")
+    assert server.http.put("/v1/queues/duel/spec", json=json.loads(rules)).status_code == 200
     agree(page, "Apply")
     page.sees("they are at version 3 now")
     page.page.click("button:text-is('Load version 3')")
     page.sees("Rules, version 3")
     assert page.page.input_value("#rules") == rules
+
+
+def test_the_page_follows_what_others_do_and_keeps_what_is_typed(operated: tuple[Server, Tab]) -> None:
+    server, page = operated
+    page.open(server.url, "queue/duel/operate")
+    page.sees("It is open, and 0 tickets of 0 players wait.")
+    page.page.fill("#cancel-ticket", "t-12")
+    server.http.put("/v1/queues/duel/mode", json={"mode": "paused", "why": "elsewhere"})
+    page.sees("It is paused, and 0 tickets of 0 players wait.")
+    assert page.page.inner_text(".head .tag") == "paused"
+    assert page.page.inner_text("[aria-label=Mode] [aria-pressed=true]") == "Pause"
+    page.page.wait_for_selector("[aria-label=Audit] tr:has-text('elsewhere')")
+    server.join("duel", "ann")
+    page.sees("It is paused, and 1 ticket of 1 player waits.")
+    rules = page.page.input_value("#rules")
+    other = json.loads(rules) | {"wave": {"every_s": 0.7}}
+    server.http.put("/v1/queues/duel/spec", json=other)
+    page.sees("Rules, version 2")
+    assert '"every_s": 0.7' in page.page.input_value("#rules"), "rules that nobody has edited follow"
+    typed = page.page.input_value("#rules").replace("0.7", "0.9")
+    page.page.fill("#rules", typed)
+    server.http.put("/v1/queues/duel/spec", json=json.loads(rules))
+    page.sees("they are at version 3 now")
+    assert page.page.input_value("#rules") == typed
+    page.page.click("button:text-is('Drain')")
+    assert "It is paused now, and 1 ticket of 1 player waits." in agree(page, "Drain")
+    page.sees("It is draining")
+    assert page.page.input_value("#rules") == typed, "what is done beside it leaves it alone"
+    assert page.page.input_value("#cancel-ticket") == "t-12"
+
+
+def test_a_dialog_tells_what_is_so_when_it_opens(operated: tuple[Server, Tab]) -> None:
+    server, page = operated
+    page.page.route(re.compile("/v1/watch"), lambda route: route.fulfill(body="", content_type="text/event-stream"))
+    page.open(server.url, "queue/duel/operate")
+    page.sees("Rules, version 1")
+    server.http.put("/v1/queues/duel/mode", json={"mode": "paused"})
+    server.join("duel", "ann")
+    page.page.evaluate("[...document.querySelectorAll('button')].find((one) => one.textContent === 'Drain').click()")
+    assert "It is paused now, and 1 ticket of 1 player waits." in agree(page, "Not now")
 
 
 def test_an_operators_key_is_tried_before_it_is_kept_and_can_be_forgotten(tmp_path: Path, browser: Any) -> None:

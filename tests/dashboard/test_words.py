@@ -5,6 +5,8 @@ from typing import Any, Final
 
 import pytest
 
+from evenmatch.matchers.registry import names
+
 from ..service.harness import Server, queue
 from .browser import Tab, needs_chromium, tab
 
@@ -48,8 +50,9 @@ SPANS: Final = {
     1: "1 s",
     4.24: "4.2 s",
     10: "10 s",
-    100: "100 s",
-    119.9: "119.9 s",
+    99.94: "99.9 s",
+    99.96: "1.7 min",
+    119.9: "2.0 min",
     600: "10.0 min",
     7200: "2.0 h",
 }
@@ -64,6 +67,88 @@ def test_axes_of_time_have_round_steps(page: Tab) -> None:
     assert call(page, "chart", "timeSteps", 750) == [0, 300, 600, 900]
     assert call(page, "chart", "timeSteps", 0.3) == [0, 0.1, 0.2, 0.3]
     assert call(page, "chart", "timeSteps", 20, 6) == [0, 5, 10, 15, 20]
+
+
+def test_all_marks_of_an_axis_of_time_are_in_one_unit(page: Tab) -> None:
+    script = """async (marks) => { const written = (await import("/dashboard/format.js")).axisSeconds(marks);
+      return marks.map(written); }"""
+    axes = {
+        (0, 0.1, 0.3): ["0 ms", "100 ms", "300 ms"],
+        (0, 30, 60, 90): ["0 s", "30 s", "60 s", "90 s"],
+        (0, 30, 60, 90, 120): ["0 min", "0.5 min", "1 min", "1.5 min", "2 min"],
+        (0, 3600, 7200): ["0 h", "1 h", "2 h"],
+    }
+    assert {marks: page.page.evaluate(script, list(marks)) for marks in axes} == axes
+
+
+DRAWN: Final = """async ([shown, wide, top]) => {
+  const { drawAxes, drawBeyond, EDGE } = await import("/dashboard/picture_axes.js");
+  const lines = [], words = [];
+  const pen = document.createElement("canvas").getContext("2d");
+  const spied = new Proxy(pen, {
+    get: (_, name) => (name === "fillText" ? (text, x, y) => words.push([text, x, y, pen.measureText(text).width])
+      : name === "moveTo" ? (x, y) => lines.push([x, y])
+      : typeof pen[name] === "function" ? pen[name].bind(pen) : pen[name]),
+    set: (_, name, value) => { pen[name] = value; return true; } });
+  const floor = 360 - EDGE.bottom;
+  const plot = { left: 1000, right: 2000, top, wide, tall: 360, floor,
+    x: (value) => EDGE.left + (wide - EDGE.left - EDGE.right) * (value - 1000) / 1000,
+    y: (value) => floor - (floor - EDGE.top) * value / top };
+  drawAxes(spied, plot, shown);
+  const axes = [lines.length, words.length];
+  drawBeyond(spied, plot, shown.scale);
+  return [axes, words];
+}"""
+
+
+def test_every_gridline_has_a_label_and_a_notice_has_room_on_a_phone(page: Tab) -> None:
+    scale = {"below": 0, "above": 0, "longer": 12, "oldest_s": 6000.0}
+    shown: dict[str, Any] = {"ping_ms": [], "edges": [], "bucket": None, "by_count": False, "scale": scale}
+    for wide in (330, 1200):
+        for top in (5.0, 31.0, 120.0, 500.0):
+            (lines, labels), words = page.page.evaluate(DRAWN, [shown, wide, top])
+            assert labels == lines + 2, "a label a line, and what the two axes are"
+            notice, x, _, width = words[-1]
+            assert notice.startswith("▲ 12 ")
+            assert x - width / 2 >= 62
+            assert x + width / 2 <= wide
+
+
+def test_numbers_of_a_trace_have_units_and_what_is_nothing_is_no_reason(page: Tab) -> None:
+    told = {
+        ("mean", 1253.7): "1,253.7 pts",
+        ("gap", 0.0004): "0 pts",
+        ("gap", 0.22): "0.2 pts",
+        ("weight", -367.3): "-367.30",
+        ("cost", 367.3): "367.30",
+        ("share", 0.0001): "0",
+    }
+    assert {one: call(page, "words", "measured", *one) for one in told} == told
+    assert (
+        call(page, "trace", "plain", {"dawn": 1253.7, "dusk": 1636.3}, "mean") == "dawn 1,253.7 pts, dusk 1,636.3 pts"
+    )
+    assert call(page, "trace", "plain", "LOW", "category") == "low"
+    script = """async (details) => { const drawn = document.createElement("div");
+      drawn.append(...[(await import("/dashboard/trace.js")).said(details)].flat(Infinity));
+      return drawn.textContent; }"""
+    terms = {"spread": 0.16, "imbalance": 0.0001, "distribution": 0}
+    assert page.page.evaluate(script, {"terms": terms}) == "by size, what is not ideal: ratings differ (0.160)"
+
+
+def test_what_the_cost_of_every_matcher_counts_is_said(page: Tab) -> None:
+    assert [name for name in names() if not call(page, "words", "costWords", name)] == []
+    assert call(page, "words", "costWords", "ladder").startswith("Cost counts squared points")
+
+
+def test_marks_that_have_bands_colours_are_not_told_in_the_colour_of_one(page: Tab) -> None:
+    script = """async ([picture]) => [...(await import("/dashboard/picture_legend.js"))
+      .pictureLegend(picture, 2, "made").querySelectorAll("span")]
+      .map((one) => [one.textContent, one.querySelector("i").getAttribute("style")])"""
+    picture = COLUMNS | {"matcher": "even", "overlap": [], "bands_are": "turn"}
+    for by_count, words in ((True, "a column: tickets within 25 pts"), (False, "1 ticket")):
+        told = dict(page.page.evaluate(script, [picture | {"by_count": by_count}]))
+        assert told["waits"] == "background: var(--series-1);"
+        assert "series" not in told[words]
 
 
 def test_names_turn_nothing_round_also_in_plain_text(page: Tab) -> None:

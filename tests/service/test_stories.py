@@ -18,7 +18,7 @@ from evenmatch.matchers.registry import build
 from evenmatch.service.app import App
 from evenmatch.service.isolating import isolated
 from evenmatch.service.spans import span
-from evenmatch.service.storytelling import _fault
+from evenmatch.service.storytelling import at_fault
 from evenmatch.service.wave_words import next_wave
 from evenmatch.service.why import Look
 from evenmatch.service.why import told as why_told
@@ -64,7 +64,7 @@ def test_who_declined_is_blamed_and_not_the_whole_party() -> None:
 
     theirs, others = ask(look, None, TEAMS)
     assert theirs[-1] == "p56 declined; the whole party was taken out of the queue."
-    assert others[-1].startswith("p56 declined; it waits again, with ")
+    assert others[-1].startswith("p56 declined; this ticket waits again, with ")
 
 
 def test_nobody_of_another_proposal_is_blamed_and_an_old_journal_says_only_which_party() -> None:
@@ -77,7 +77,7 @@ def test_nobody_of_another_proposal_is_blamed_and_an_old_journal_says_only_which
         failed = ProposalsFailed(1, "large", Cause.LAPSED, np.array([1, 2]), tickets[[0, 2]], none, tickets[1:2], none)
         named = msgspec.structs.replace(failed, guilty=np.array(list(known.values())))
         together = tickets[:2].tolist()
-        return await app.runner.ask(lambda views, _: [_fault(views, e, together, "lapsed") for e in (named, failed)])
+        return await app.runner.ask(lambda views, _: [at_fault(views, e, together, "lapsed") for e in (named, failed)])
 
     assert ask(look, None, LARGE) == ["ann2 did not answer in time", "One of ann1, ann2 did not answer in time"]
 
@@ -183,7 +183,7 @@ def test_a_ticket_that_expired_is_told_its_wait_the_limit_the_waves_and_its_firs
 
     brief, short = ask(look, None, BRIEF, SHORT)
     assert brief[0] == "It joined brief; window 100 points at first."
-    limit = r"not heard of for 500 ms, which is as long as the queue allows, and it expired\."
+    limit = r"not heard of for 500 ms, which is as long as the queue allows, and the ticket expired\."
     assert re.fullmatch(rf"After [\d.]+ m?s, its client was {limit}", brief[1])
     assert short[0] == "It joined short."
     limit = r"for 300 ms, which is as long as the queue allows, and expired\."
@@ -328,6 +328,8 @@ def test_spans_are_written_as_the_page_writes_them() -> None:
         537: "537 ms",
         999.6: "1 s",
         41_260: "41.3 s",
+        99_940: "99.9 s",
+        99_960: "1.7 min",
         292_000: "4.9 min",
         1_800_000: "30.0 min",
         9_000_000: "2.5 h",

@@ -442,7 +442,7 @@ def test_a_story_is_told_in_plain_words() -> None:
     assert words[0] == "It joined checked."
     assert re.fullmatch(r"After [\d.]+ m?s, it was proposed p-\d+ with <b>ben: 10\.0 min to accept\.", words[1])
     assert words[2] == "ann accepted, 1 to go."
-    assert words[3].startswith("<b>ben declined; it waits again, with ")
+    assert words[3].startswith("<b>ben declined; this ticket waits again, with ")
     assert not ann["over"]
     assert ben["over"]
     assert ben["sentences"][-1]["words"] == "It declined, and was taken out of the queue."

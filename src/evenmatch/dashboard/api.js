@@ -56,6 +56,15 @@ export async function ask(where, signal) {
   return (await opened(where, signal)).json();
 }
 
+/** Of a ticket, match or player, by its name; one that no path can hold is nobody's, where the server would speak of the path. */
+export async function askNamed(kind, where, signal) {
+  try {
+    return await ask(where, signal);
+  } catch (error) {
+    throw error instanceof Refused && error.reason === "not_found" ? new Refused(404, `unknown_${kind}`, `There is no such ${kind}`) : error;
+  }
+}
+
 /** The same, or null where there is nothing. */
 export async function askIfThere(where, signal) {
   try {

@@ -7,9 +7,9 @@ export function teamsOf(card) {
   return Number(card.format.split("x")[0]);
 }
 
-/** How even matches are. */
-export function evenness(card) {
-  return teamsOf(card) > 1 ? percent(card.quality) : "no teams";
+/** The mean evenness of matches as a row of numbers, `when` told with it; none where one team plays for itself. */
+export function evenness(card, when = "") {
+  return teamsOf(card) > 1 ? [[`mean evenness${when}`, percent(card.quality)]] : [];
 }
 
 /** The share of ready checks that led to a match. */

@@ -2,7 +2,7 @@
 // their size; what they say under the pointer, or at last, stands in words above them.
 
 import { el, fill, svg } from "./dom.js";
-import { clock, shortClock } from "./format.js";
+import { axisSeconds, clock, shortClock } from "./format.js";
 
 const TALL = 200;
 const LEFT = 62;
@@ -99,7 +99,7 @@ export function lineChart(title, times, lines, format, { most = null, fromZero =
     if (!wide) return;
     drawing.replaceChildren();
     drawing.setAttribute("viewBox", `0 0 ${wide} ${TALL}`);
-    axes(drawing, wide, times, marks, format, x, y, label);
+    axes(drawing, wide, times, marks, time ? axisSeconds(marks) : format, x, y, label);
     for (const line of lines) drawLine(drawing, line, x, y);
     drawing.append(pointer);
   };
@@ -116,13 +116,13 @@ export function lineChart(title, times, lines, format, { most = null, fromZero =
 function legendOf(entries) {
   return entries.map((entry) => {
     const mark = el("i", { class: entry.shape ?? null });
-    mark.style.background = `var(--${entry.colour})`;
+    mark.style[entry.shape === "outline" ? "borderColor" : "background"] = `var(--${entry.colour})`;
     if (entry.size) mark.style.width = mark.style.height = `${entry.size}px`;
     return el("span", {}, mark, entry.name);
   });
 }
 
-/** What colours mean: [{name, colour, shape?, size?}]; a shape is dot, ring or diamond, a size is in px. */
+/** What colours mean: [{name, colour, shape?, size?}]; a shape is dot, diamond or outline, a size is in px. */
 export function legend(entries) {
   return el("p", { class: "legend" }, legendOf(entries));
 }

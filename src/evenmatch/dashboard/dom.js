@@ -57,13 +57,25 @@ export function stranger(text) {
   return marks.length ? el("span", {}, clipped, el("small", { class: "unseen", title: `This name has characters that nobody sees: ${marks.join(" ")}` }, (name.trim() ? "" : "blank: ") + [...new Set(marks)].slice(0, 3).join(" "))) : clipped;
 }
 
+const AN_ID = /^([tmp]-)(0*)(\d+)$/;
+
+function zeroed([, letter, zeros, digits]) {
+  return [letter, el("span", { class: "zeros" }, zeros), digits];  // a phone hides the zeros
+}
+
+/** An id that leads nowhere, written as one that does. */
+export function short(id) {
+  const parts = AN_ID.exec(id);
+  return parts ? el("span", { class: "id", title: id }, zeroed(parts)) : id;
+}
+
 /** A link within the page; every part is escaped for the address. */
 export function link(parts, text, attributes = {}) {
   const shown = text ?? parts[parts.length - 1];
   const href = "#/" + parts.map(encodeURIComponent).join("/");
-  const id = /^([tmp]-)(0*)(\d+)$/.exec(shown);
+  const id = AN_ID.exec(shown);
   if (!id) return el("a", { ...attributes, href }, stranger(shown));
-  return el("a", { class: "id", title: shown, ...attributes, href }, id[1], el("span", { class: "zeros" }, id[2]), id[3]);  // a phone hides the zeros
+  return el("a", { class: "id", title: shown, ...attributes, href }, zeroed(id));
 }
 
 /** Numbers with their names: [[name, value, class?], ...]. */
@@ -74,19 +86,29 @@ export function numbers(rows) {
 
 const SHORT_CELL = 12;
 const LONG_CELL = 26;
+const SHORT_LABEL = 16;
 const narrow = window.matchMedia("(max-width: 640px)");
 const FEW = 3;
 
 function rowOf(row, right, labels) {
   const cells = row.cells ?? row;
-  const first = el("tr", { role: "row", class: row.words ? "told" : null }, cells.map((cell, i) => {
-    const made = el("td", { role: "cell", class: right[i], "data-label": labels[i] || null }, cell);
-    const hidden = [...made.querySelectorAll(".zeros")].reduce((sum, zeros) => sum + zeros.textContent.length, 0);
-    const letters = made.textContent.length - hidden;
-    if (letters > SHORT_CELL) made.classList.add(letters > LONG_CELL ? "long" : "middling");
-    return made;
-  }));
+  const first = el("tr", { role: "row", class: row.words ? "told" : null }, cells.map((cell, i) => el("td", { role: "cell", class: right[i], "data-label": labels[i] || null }, cell)));
   return row.words ? [first, el("tr", { role: "row" }, el("td", { role: "cell", colspan: cells.length }, el("p", { class: "words under" }, row.words)))] : first;
+}
+
+function lettersIn(cell) {
+  const hidden = [...cell.querySelectorAll(".zeros")].reduce((sum, zeros) => sum + zeros.textContent.length, 0);
+  return cell.textContent.length - hidden;
+}
+
+/** How much room each column has in a card: that of its longest cell, so that it stands at one place in all cards. */
+function spread(inner, labels) {
+  const rows = [...inner.querySelectorAll("tbody tr")].filter((row) => row.cells.length === labels.length);
+  labels.forEach((label, i) => {
+    const letters = Math.max(0, ...rows.map((row) => lettersIn(row.cells[i])));
+    const kind = letters > LONG_CELL ? "long" : letters > SHORT_CELL || label.length > SHORT_LABEL ? "middling" : null;
+    if (kind) for (const row of rows) row.cells[i].classList.add(kind);
+  });
 }
 
 /** Rows become cards where the screen is narrow and a line of the table would not fit: nothing is to be scrolled sideways for. */
@@ -110,6 +132,7 @@ export function table(caption, headings, rows) {
   const inner = el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
     el("table", { role: "table" }, el("caption", { class: "hidden" }, caption), el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, head)),
       el("tbody", { role: "rowgroup" }, rows.map((row) => rowOf(row, right, labels)))));
+  spread(inner, labels);
   const hint = el("div", { class: "sideways", "aria-hidden": "true", hidden: true }, "More to the right →");
   const fold = folding(inner, headings.length);
   let known = -1;

@@ -2,15 +2,27 @@
 
 const none = "–";
 
+const MINUTES_S = 100;
+const HOURS_S = 7200;
+const DAYS_S = 172_800;
+const UNITS = [[DAYS_S, 86_400, "days"], [HOURS_S, 3600, "h"], [MINUTES_S, 60, "min"], [1, 1, "s"], [0, 0.001, "ms"]];
+
+/** How the marks of one axis are written: all in the unit of the largest. */
+export function axisSeconds(marks) {
+  const most = Math.max(...marks);
+  const [, size, unit] = UNITS.find(([least]) => most >= least);
+  return (value) => `${Number((value / size).toPrecision(6))} ${unit}`;
+}
+
 /** A time span: 340 ms, 4.2 s, 3.4 min, 2.1 h. */
 export function seconds(value) {
   if (value === null || value === undefined || Number.isNaN(value)) return none;
   if (value === 0) return "0 s";
   if (value < 0.0009995) return `${Math.round(value * 1e6)} µs`;
   if (value < 0.9995) return `${Number((value * 1000).toPrecision(3))} ms`;
-  if (value < 120) return `${value.toFixed(1).replace(/\.0$/, "")} s`;
-  if (value < 7200) return `${(value / 60).toFixed(1)} min`;
-  if (value < 172800) return `${(value / 3600).toFixed(1)} h`;
+  if (value < MINUTES_S - 0.05) return `${value.toFixed(1).replace(/\.0$/, "")} s`;
+  if (value < HOURS_S) return `${(value / 60).toFixed(1)} min`;
+  if (value < DAYS_S) return `${(value / 3600).toFixed(1)} h`;
   return `${(value / 86400).toFixed(1)} days`;
 }
 

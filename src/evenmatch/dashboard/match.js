@@ -1,6 +1,6 @@
 // One match: its teams, how even it was said to be, where it is played and why there, how it ended.
 
-import { ask, askIfThere, path } from "./api.js";
+import { askIfThere, askNamed, path } from "./api.js";
 import { meter } from "./chart.js";
 import { costTable } from "./cost.js";
 import { box, el, link, numbers, stranger, table } from "./dom.js";
@@ -8,7 +8,7 @@ import { moment, number, percent, points } from "./format.js";
 import { loaded } from "./loading.js";
 import { shown } from "./trace.js";
 import { venueRows } from "./venue.js";
-import { named } from "./words.js";
+import { costWords, measured, named } from "./words.js";
 
 const KINDS = { running: "good", starting: "warn", over: "", cancelled: "bad" };
 
@@ -43,14 +43,14 @@ function teamBox(team, place, odds, result, roles, alone) {
     team.left?.length ? el("p", { class: "empty" }, "Left: ", team.left.map((one, i) => [i ? ", " : "", stranger(one)])) : null);
 }
 
-function venueBox(details, cost, alone) {
+function venueBox(details, cost, alone, counts) {
   const { venue, roles: _, terms, ...told } = details;
   const others = alone ? told : { ...told, gap: null };  // between teams it stands above already
   const where = venueRows(venue ?? others);
   const rest = Object.entries(others).filter(([name, value]) => value !== null && (venue || !where.some(([part]) => part === name)));
   return el("div", { class: "pair" },
     box("Where", where.length ? table("Where", ["what", "which", "why"], where) : el("p", { class: "empty" }, "This queue chooses no map and no server.")),
-    box("What the matcher says", terms ? costTable(terms, cost) : null,
+    box("What the matcher says", counts && !terms ? el("p", { class: "empty" }, counts) : null, terms ? costTable(terms, cost) : null,
       rest.length ? table("Details", ["what", "value"], rest.map(([name, value]) => [named(name), shown(value, name)])) : null,
       terms || rest.length ? null : el("p", { class: "empty" }, "Nothing more of this match.")));
 }
@@ -64,7 +64,7 @@ function predictions(model) {
 /** The view. */
 export function match(id) {
   return loaded(id, async (signal) => {
-    const { match: found } = await ask(path("matches", id), signal);
+    const { match: found } = await askNamed("match", path("matches", id), signal);
     const [told, queue] = await Promise.all([found.reported ? askIfThere(path("matches", id, "result"), signal) : null, askIfThere(path("queues", found.queue), signal)]);
     const spec = queue?.queue.spec;
     const result = told?.result ?? null;
@@ -75,11 +75,11 @@ export function match(id) {
       el("div", { class: "head" }, el("h1", {}, id), el("span", { class: `tag ${KINDS[found.standing] ?? ""}` }, found.standing),
         result?.void ? el("span", { class: "tag bad" }, "result annulled") : null,
         el("span", { class: "choices" }, link(["queue", found.queue], `Queue ${found.queue}`), link(["queue", found.queue, "wave", String(found.wave)], `Wave ${found.wave}`))),
-      numbers([["made", moment(found.made_ms)], ...(found.teams.length > 1 ? [["predicted evenness", percent(found.quality)]] : []), ...(found.teams.length > 1 ? [["gap between teams", points(gap)]] : []), ["cost, lower is better", number(found.cost, 2)],
+      numbers([["made", moment(found.made_ms)], ...(found.teams.length > 1 ? [["evenness, predicted", percent(found.quality)]] : []), ...(found.teams.length > 1 ? [["gap between teams", points(gap)]] : []), ["cost, lower is better", measured("cost", found.cost)],
         ["result", result ? `${moment(result.at_ms)}${result.corrections ? `, corrected ${result.corrections} times` : ""}` : "none yet"]]),
       odds?.length > 1 && found.quality !== null ? predictions(spec?.rating?.model) : null,
       el("div", { class: "teams" }, found.teams.map((team, place) => teamBox(team, place, odds?.[place] ?? null, result?.teams[place] ?? null, found.details?.roles, found.teams.length === 1))),
-      venueBox(found.details ?? {}, found.cost, found.teams.length === 1),
+      venueBox(found.details ?? {}, found.cost, found.teams.length === 1, costWords(spec?.matcher.name)),
     ] };
   }, 5000);
 }

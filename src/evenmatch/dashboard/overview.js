@@ -4,9 +4,10 @@ import { alarms, worstFirst } from "./alarm.js";
 import { ask, path } from "./api.js";
 import { beginning, untouched } from "./beginning.js";
 import { sparkline } from "./chart.js";
-import { evenness, kept } from "./cards.js";
+import { evenness, kept, teamsOf } from "./cards.js";
 import { el, fill, numbers } from "./dom.js";
 import { many, number, rate, seconds } from "./format.js";
+import { AWAY } from "./loading.js";
 
 const STEP_MS = 10_000;
 const STEPS = 30;
@@ -36,7 +37,7 @@ function card(of, depths) {
       ["matches", often(of.matches, of.matches_a_minute, of.over_s)],
       ["wait, half within", seconds(of.wait_p50_s)],
       ["wait, 9 in 10 within", seconds(of.wait_p90_s)],
-      ["matches are even", evenness(of)],
+      ...evenness(of),
       ["ready checks kept", kept(of), of.ready_kept !== null && of.ready_kept < 0.5 ? "warn" : null],
       ["last plan took", seconds(of.wave_s)],
     ]));
@@ -48,7 +49,8 @@ function common(queues) {
   const late = over >= 240 ? "last 5 min" : `time since the start, ${seconds(Math.round(over))}`;
   const wrong = queues.filter((one) => alarms(one).length).length;
   return el("p", { class: "foot" }, wrong ? `${many(wrong, "queue")} of ${number(queues.length)} first, for something is amiss there. ` : "",
-    `Rates, waits, evenness and ready checks are of the ${late}.`);
+    `Rates, waits, evenness and ready checks are of the ${late}.`,
+    queues.some((one) => teamsOf(one) > 1) ? " Evenness is predicted from the teams' ratings: at 100 % nobody can tell who wins." : "");
 }
 
 /** The view. */
@@ -104,6 +106,7 @@ export function overview() {
     node,
     close: () => closing.abort(),
     locked: () => { if (!last) fill(cards, el("p", { class: "empty" }, "The queues are shown here once there is a key.")); },
+    away(is) { if (!last) fill(cards, el("p", { class: "empty" }, is ? AWAY : "Waiting for the first numbers …")); },
     returned: () => asked.clear(),
     restarted: () => depths.clear(),
     frame(frame) {

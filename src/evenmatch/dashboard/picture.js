@@ -120,9 +120,9 @@ export class Crowd {
     pen.clip();
     this.spots = drawCrowd(pen, plot, shown, across).map((one) => ({ ...one, ticket: shown.ticket[one.i] ?? null, across: across[one.i], up: one.up ?? (shown.by_count ? shown.count[one.i] : shown.waited_s[one.i]) }));
     this.proposals(pen, plot, at);
-    drawBeyond(pen, plot, shown.scale);
     this.ring(pen);
     pen.restore();
+    drawBeyond(pen, plot, shown.scale);
   }
 
   empty(pen, wide, tall) {

@@ -1,13 +1,13 @@
 // The ground of a picture: from where to where it goes, its axes, buckets and tiers, and who is beyond its edges.
 
 import { timeSteps } from "./chart.js";
-import { endless, many, number, seconds } from "./format.js";
+import { axisSeconds, endless, many, number, seconds } from "./format.js";
 import { columnsOf, countOf } from "./picture_columns.js";
 import { colour } from "./themes.js";
 
 export const EDGE = { left: 62, right: 14, top: 22, bottom: 42 };
 const STRIPE_LEAST = 3;
-const LABEL = 20;
+const TITLE = 11;  // above the highest gridline, which has a label too
 const FAR = 1.5;
 const REACH_PTS = 500;
 const WINDOW_PTS = 250;
@@ -85,23 +85,30 @@ export function drawAxes(pen, plot, shown) {
   pen.textAlign = "center";
   for (const mark of ticks(plot.left, plot.right, Math.max(3, Math.min(10, plot.wide / 80)))) {
     line(pen, plot.x(mark), EDGE.top, plot.x(mark), plot.floor);
-    if (plot.x(mark) < plot.wide - LABEL) pen.fillText(number(mark, Math.abs(plot.right - plot.left) < 8 ? 1 : 0), plot.x(mark), plot.floor + 16);
+    const words = number(mark, Math.abs(plot.right - plot.left) < 8 ? 1 : 0);
+    pen.fillText(words, Math.min(plot.x(mark), plot.wide - pen.measureText(words).width / 2 - 1), plot.floor + 16);
   }
   pen.textAlign = "right";
-  const up = shown.by_count ? ticks(0, plot.top, 5).filter(Number.isInteger) : timeSteps(plot.top, 6);
-  for (const mark of up.filter((each) => each <= plot.top)) {
+  const up = (shown.by_count ? ticks(0, plot.top, 5).filter(Number.isInteger) : timeSteps(plot.top, 6)).filter((each) => each <= plot.top);
+  const written = shown.by_count ? number : axisSeconds(up);
+  for (const mark of up) {
     line(pen, EDGE.left, plot.y(mark), plot.wide - EDGE.right, plot.y(mark));
-    if (plot.y(mark) > EDGE.top + 14) pen.fillText(shown.by_count ? number(mark) : seconds(mark), EDGE.left - 6, plot.y(mark) + 4);
+    pen.fillText(written(mark), EDGE.left - 6, plot.y(mark) + 4);
   }
   pen.textAlign = "center";
   pen.fillText(byPing ? "ping in ms" : bucket ? `rating in points; a bucket is ${number(bucket, bucket % 1 ? 1 : 0)} wide` : "rating in points", (EDGE.left + plot.wide - EDGE.right) / 2, plot.tall - 6);
   pen.textAlign = "left";
-  pen.fillText(shown.by_count ? "tickets" : "waited", 2, EDGE.top + 4);
+  pen.fillText(shown.by_count ? "tickets" : "waited", 2, TITLE);
   pen.strokeStyle = colour("soft");
   pen.setLineDash([4, 4]);
   for (const edge of byPing ? [] : shown.edges) line(pen, plot.x(edge), EDGE.top, plot.x(edge), plot.floor);
   pen.setLineDash([]);
   return striped;
+}
+
+/** The first of some words that has room; the last, where none has. */
+export function fitting(pen, words, room) {
+  return words.find((each) => pen.measureText(each).width <= room) ?? words.at(-1);
 }
 
 /** How many are beyond each edge, with an arrow. */
@@ -119,6 +126,9 @@ export function drawBeyond(pen, plot, scale) {
     pen.fillText(words(number(count)), x, y);
   }
   if (!scale.longer) return;
+  const [from, to] = [EDGE.left, plot.wide - EDGE.right];
+  const oldest = `up to ${seconds(scale.oldest_s)}`;
+  const notes = [`▲ ${many(scale.longer, "ticket")} waited longer: ${oldest}`, `▲ ${number(scale.longer)} waited longer: ${oldest}`, `▲ ${number(scale.longer)}: ${oldest}`];
   pen.textAlign = "center";
-  pen.fillText(`▲ ${many(scale.longer, "ticket")} waited longer: up to ${seconds(scale.oldest_s)}`, (EDGE.left + plot.wide - EDGE.right) / 2, 13);
+  pen.fillText(fitting(pen, notes, to - from), (from + to) / 2, TITLE);
 }

@@ -12,10 +12,12 @@ export function sampled(most) {
   return [...new Set([1, Math.max(1, Math.round(most / 4)), most])];
 }
 
+/** How many a mark stands for; where bands have colours, these marks have none of theirs. */
 function dots(picture) {
-  if (picture.by_count) return [{ name: `a column: tickets within ${number(picture.bin, picture.bin < 10 ? 1 : 0)} ${picture.ping_ms.length ? "ms" : "pts"}`, colour: "series-1" }];
+  const colour = picture.bands.length ? "soft" : "series-1";
+  if (picture.by_count) return [{ name: `a column: tickets within ${number(picture.bin, picture.bin < 10 ? 1 : 0)} ${picture.ping_ms.length ? "ms" : "pts"}`, colour, shape: picture.bands.length ? "outline" : null }];
   const most = Math.max(1, ...picture.count);
-  return sampled(most).map((count) => ({ name: many(count, "ticket"), colour: "series-1", shape: "dot", size: 2 * (2 + 9 * Math.sqrt(count / most)) }));
+  return sampled(most).map((count) => ({ name: many(count, "ticket"), colour, shape: "dot", size: 2 * (2 + 9 * Math.sqrt(count / most)) }));
 }
 
 /** What a proposal looks like; `when` is said with it. */
@@ -24,13 +26,13 @@ function proposed(picture, teams, when) {
   return { name, colour: "made" };
 }
 
-/** The legend of a picture; `teams`: of a match, `when`: what proposals are called. */
+/** The legend of a picture; `teams`: of a match, `when`: what proposals are called; null = none are drawn. */
 export function pictureLegend(picture, teams, when) {
   const bands = picture.bands.map((name, i) => ({
     name, colour: bandColour(i), shape: hasLeaders(picture.matcher) ? (i === LEADER ? "diamond" : "dot") : null }));
   const shared = picture.overlap.length ? [{ name: "what its range shares with the lobby that shares most", colour: "series-2" }] : [];
   const alone = bands.length ? [] : [{ name: "a ticket", colour: "series-1", shape: "dot" }];
-  return legend([...bands, ...(picture.binned ? dots(picture) : alone), ...shared, proposed(picture, teams, when)]);
+  return legend([...bands, ...(picture.binned ? dots(picture) : alone), ...shared, when ? proposed(picture, teams, when) : []].flat());
 }
 
 /** What there is to be seen, in sentences; `striped`: its buckets are wide enough to be drawn. */

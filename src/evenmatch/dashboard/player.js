@@ -1,8 +1,9 @@
 // One player: live tickets, ratings, and how the rating went.
 
-import { Refused, ask, askIfThere, path } from "./api.js";
+import { Refused, ask, askIfThere, askNamed, path } from "./api.js";
 import { lineChart } from "./chart.js";
 import { box, el, link, numbers, stranger, table } from "./dom.js";
+import { wholeId } from "./find.js";
 import { many, moment, number, points, seconds } from "./format.js";
 import { loaded } from "./loading.js";
 import { caused } from "./words.js";
@@ -42,15 +43,21 @@ function tickets(recent) {
     seconds(one.waited_ms / 1000), one.match ? link(["match", one.match], one.match) : "–"])), far ? el("p", { class: "foot" }, far) : null);
 }
 
-/** A name that no path can hold is nobody's: the server then speaks of the path. */
-function nobody(error) {
-  throw error instanceof Refused && error.reason === "not_found" ? new Refused(404, "unknown_player", "There is no such player") : error;
+const DIGITS = /^\d{1,12}$/;
+
+/** Nobody is called so; a bare number may have been meant as a ticket's or match's. */
+function nobody(error, id) {
+  if (!(error instanceof Refused && error.reason === "unknown_player" && DIGITS.test(id))) throw error;
+  return { content: [el("h1", {}, stranger(id)), el("p", { class: "empty" }, `There is no player called ${id}. Ticket `,
+    link(["ticket", wholeId("t", `t-${id}`)], `t-${id}`), " or match ", link(["match", wholeId("m", `m-${id}`)], `m-${id}`), " may be meant."), el("a", { href: "#/" }, "To the overview")] };
 }
 
 /** The view. */
 export function player(id) {
   return loaded(id, async (signal) => {
-    const { player: found } = await ask(path("players", id), signal).catch(nobody);
+    const answer = await askNamed("player", path("players", id), signal).catch((error) => nobody(error, id));
+    if (answer.content) return answer;
+    const found = answer.player;
     const [ratings, past, { recent }] = await Promise.all([
       askIfThere(path("players", id, "ratings"), signal), askIfThere(`${path("players", id, "history")}?limit=200`, signal), ask(path("players", id, "tickets"), signal)]);
     const changes = past?.history ?? [];

@@ -7,6 +7,7 @@ import { evenness, kept, teamsOf } from "./cards.js";
 import { lineChart, meter } from "./chart.js";
 import { box, el, fill, link, numbers, table } from "./dom.js";
 import { many, moment, number, percent, points, rate, seconds } from "./format.js";
+import { AWAY } from "./loading.js";
 import { longestWaiting } from "./longest.js";
 import { Crowd } from "./picture.js";
 import { pictureLegend, pictureWords } from "./picture_legend.js";
@@ -46,7 +47,7 @@ function charts(history, teams) {
       { name: "joins", values: column("joins"), colour: "series-1" },
       { name: "matches", values: column("matches"), colour: "series-3" },
       { name: "left unmatched", values: column("left"), colour: "series-2" }], whole),
-    teams > 1 ? lineChart("How even matches are", times, [{ name: "predicted evenness", values: column("quality"), colour: "series-3" }], percent, { most: 1 }) : null,
+    teams > 1 ? lineChart("Mean evenness of matches", times, [{ name: "mean evenness", values: column("quality"), colour: "series-3" }], percent, { most: 1 }) : null,
     lineChart(teams > 1 ? "Gap between teams" : "Gap within a lobby", times, [{ name: "rating", values: column("gap"), colour: "series-4" }], points),
     known("ready_kept") ? lineChart("Ready checks kept", times, [{ name: "led to a match", values: column("ready_kept"), colour: "series-5" }], percent, { most: 1 }) : null,
   ].filter(Boolean);
@@ -138,6 +139,7 @@ export function queue(name, asked) {
       drawPast();
     } catch (error) {
       if (error.name === "AbortError") return;
+      if (error.status === 0 && !known) fill(past, el("p", { class: "empty" }, AWAY));
       if (error instanceof Refused && error.status === 404) missing(error.message);
     }
   };
@@ -169,8 +171,8 @@ export function queue(name, asked) {
         fill(now, numbers([
           ["waiting", many(card.waiting, "ticket")], ["players", number(card.players_waiting)], ["oldest wait", seconds(card.oldest_s)],
           [`joins, ${late}`, card.over_s < SHORT_S ? number(card.joins) : rate(card.joins_a_minute)], [`matches, ${late}`, card.over_s < SHORT_S ? number(card.matches) : rate(card.matches_a_minute)],
-          [`half within, ${late}`, seconds(card.wait_p50_s)], [`9 in 10 within, ${late}`, seconds(card.wait_p90_s)],
-          [`matches are even, ${late}`, evenness(card)], [`ready checks kept, ${late}`, kept(card)],
+          [`wait, half within, ${late}`, seconds(card.wait_p50_s)], [`wait, 9 in 10 within, ${late}`, seconds(card.wait_p90_s)],
+          ...evenness(card, `, ${late}`), [`ready checks kept, ${late}`, kept(card)],
           ["last wave", card.wave ? link(["queue", name, "wave", String(card.wave)], `no. ${number(card.wave)}`) : "none yet"],
           ["its plan took", seconds(card.wave_s)]]));
       }

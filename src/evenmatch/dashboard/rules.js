@@ -35,30 +35,45 @@ export function mistakes(words) {
   return lines.length > 1 ? el("ul", {}, lines.map((line) => el("li", {}, line))) : lines[0];
 }
 
-/** The editor; `act` asks and does, `again` draws all anew, `told` hears of versions that others made. */
-export function rulesBox(queue, versions, act, again, told) {
+/** The rules in force, as they are edited. */
+function writtenOut(versions) {
   const current = versions.versions.find((one) => one.version === versions.version) ?? versions.versions[versions.versions.length - 1];
+  return JSON.stringify(current?.rules ?? {}, null, 2);
+}
+
+/** The editor; `act` asks and does, `again` reads all that is shown anew. `heard` is told of the versions of now: rules that nobody has edited follow them. */
+export function rulesBox(queue, versions, act, again) {
   const field = el("textarea", { id: "rules", rows: 14, spellcheck: "false" });
-  const given = JSON.stringify(current?.rules ?? {}, null, 2);
-  field.value = given;
   const shown = el("div", { "aria-live": "polite" });
-  let base = versions.version;
-  let checked = null;
+  let [given, base, latest, checked] = ["", 0, null, null];
   const put = (dry, why = "") => send("PUT", `${path("queues", queue, "spec")}?dry_run=${dry}${why ? `&why=${encodeURIComponent(why)}` : ""}`, JSON.parse(field.value), { "if-match": `"${base}"` });
   const refused = (words, ...more) => fill(shown, el("div", { class: "refused", role: "alert" }, mistakes(words)), more);
-  const outrun = async () => {
-    const fresh = await ask(path("queues", queue, "versions"));
-    const version = fresh.version;
-    told(fresh);
-    refused(`Somebody else changed the rules: they are at version ${version} now, and these were made from version ${base}.`,
+  const load = (fresh) => {
+    [given, base, latest] = [writtenOut(fresh), fresh.version, fresh];
+    field.value = given;
+    apply.disabled = true;
+    shown.replaceChildren();
+    node.querySelector("h2").textContent = `Rules, version ${base}`;
+  };
+  const outrun = (fresh) => {
+    latest = fresh;
+    apply.disabled = true;
+    refused(`The rules were changed meanwhile: they are at version ${fresh.version} now, and these were made from version ${base}.`,
       el("div", { class: "choices" },
-        el("button", { type: "button", onclick: again }, `Load version ${version}`),
-        el("button", { type: "button", onclick: () => { base = version; check(); } }, `Keep what is typed, and check it against version ${version}`)));
+        el("button", { type: "button", onclick: () => load(fresh) }, `Load version ${fresh.version}`),
+        el("button", { type: "button", onclick: () => { base = fresh.version; check(); } }, `Keep what is typed, and check it against version ${fresh.version}`)));
+  };
+  const edited = () => field.value !== given;
+  const heard = (fresh) => {
+    if (fresh.version === base || fresh.version === latest.version) return;
+    if (edited()) outrun(fresh);
+    else load(fresh);
   };
   const failed = async (error) => {
     apply.disabled = true;
-    if (error.status === 412) await outrun();
-    else refused(error instanceof SyntaxError ? `This is no JSON: ${error.message}` : error.message);
+    if (error.status !== 412) { refused(error instanceof SyntaxError ? `This is no JSON: ${error.message}` : error.message); return; }
+    outrun(await ask(path("queues", queue, "versions")));
+    await again();
   };
   const check = async () => {
     hush();
@@ -72,14 +87,19 @@ export function rulesBox(queue, versions, act, again, told) {
   };
   const apply = el("button", { type: "button", disabled: true, onclick: async () => {
     let lost = null;
-    await act(() => ({ question: `Give ${queue} these rules?`, done: `${queue} has these rules now.`, about: diff(checked),
-      work: (why) => put(false, why).catch((error) => { lost = error; throw error; }) }), { verb: "Apply" });
+    const losing = (error) => { lost = error; throw error; };
+    await act(async () => {
+      checked = (await put(true).catch(losing)).change;  // who waits, and would be cancelled, changes all the time
+      return { question: `Give ${queue} these rules?`, done: `${queue} has these rules now.`, about: diff(checked),
+        work: (why) => put(false, why).then(() => { given = field.value; }, losing) };
+    }, { verb: "Apply" });
     if (lost) await failed(lost);
   } }, "Apply");
   field.addEventListener("input", () => { apply.disabled = true; shown.replaceChildren(); });
-  const node = box(`Rules, version ${base}`, el("label", { for: "rules" }, "As in queues.toml, as JSON; what is left out gets its default"), field,
+  const node = box("Rules", el("label", { for: "rules" }, "As in queues.toml, as JSON; what is left out gets its default"), field,
     el("div", { class: "choices" }, el("button", { type: "button", onclick: check }, "Check"), apply), shown);
-  return { node, edited: () => field.value !== given };
+  load(versions);
+  return { node, edited, heard };
 }
 
 /** All versions, newest first; `who`: moment -> who gave the queue its rules then. */

@@ -1,6 +1,6 @@
 // One ticket: where it stands, its story in plain words, and why it waits.
 
-import { ask, askIfThere, path } from "./api.js";
+import { askIfThere, askNamed, path } from "./api.js";
 import { meter } from "./chart.js";
 import { box, el, link, numbers, table } from "./dom.js";
 import { clock, moment, number, points, seconds, span } from "./format.js";
@@ -51,7 +51,7 @@ function players(list) {
 /** The view. */
 export function ticket(id) {
   return loaded(id, async (signal) => {
-    const [{ ticket: found }, { story }] = await Promise.all([ask(path("tickets", id), signal), ask(path("tickets", id, "story"), signal)]);
+    const [{ ticket: found }, { story }] = await Promise.all([askNamed("ticket", path("tickets", id), signal), askNamed("ticket", path("tickets", id, "story"), signal)]);
     const live = found.status === "waiting" || found.status === "proposed";
     const why = found.status === "waiting" ? await askIfThere(path("tickets", id, "why"), signal) : null;
     const attributes = Object.entries(found.attributes);

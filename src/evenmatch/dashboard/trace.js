@@ -2,13 +2,19 @@
 
 import { box, el, link, numbers, table } from "./dom.js";
 import { number } from "./format.js";
-import { measured, named, staged } from "./words.js";
+import { hasWords, measured, named, staged, worded } from "./words.js";
 
 const ID = /^[tmp]-\d{6,}$/;
 const TRIED = "tried";
+const LEAST_TERM = 0.0005;  // less is written as 0
 const KINDS = { t: "ticket", m: "match", p: "match" };
 const scalar = (value) => value === null || value === undefined || typeof value !== "object";
 const table_ = (value) => Array.isArray(value) && value.length > 0 && value.every((one) => !scalar(one) && !Array.isArray(one));
+
+/** Whose words and unit a part of a field has: its own, or where it is only a name, as of a side, the field's. */
+function fieldOf(name, field) {
+  return hasWords(name) ? name : field;
+}
 
 /** A value as one would write it by hand, as text. */
 export function plain(value, field = "") {
@@ -16,8 +22,8 @@ export function plain(value, field = "") {
   if (typeof value === "number") return measured(field, value);
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (Array.isArray(value)) return value.map((one) => plain(one, field)).join(", ") || "none";
-  if (typeof value === "object") return Object.entries(value).map(([name, inner]) => `${named(name)} ${plain(inner, name)}`).join(", ") || "none";
-  return String(value);
+  if (typeof value === "object") return Object.entries(value).map(([name, inner]) => `${named(name)} ${plain(inner, fieldOf(name, field))}`).join(", ") || "none";
+  return worded(field, String(value));
 }
 
 /** The same as nodes: tickets and matches are links, and what is long is folded. */
@@ -27,14 +33,14 @@ export function shown(value, field = "") {
   if (Array.isArray(value)) return value.length ? value.map((one, i) => [i ? ", " : "", shown(one, field)]) : "none";
   if (scalar(value)) return plain(value, field);
   const entries = Object.entries(value);
-  const list = entries.map(([name, inner], i) => [i ? ", " : "", ID.test(name) ? shown(name) : named(name), " ", shown(inner, ID.test(name) ? field : name)]);
+  const list = entries.map(([name, inner], i) => [i ? ", " : "", ID.test(name) ? shown(name) : named(name), " ", shown(inner, fieldOf(name, field))]);
   if (entries.length && entries.every(([name]) => ID.test(name))) return el("details", {}, el("summary", {}, `${number(entries.length)} in all`), list);
   return list;
 }
 
 /** The terms of a cost, the largest first, in words. */
 function termsIn(terms) {
-  const counted = Object.entries(terms).filter(([, size]) => size).sort(([, one], [, other]) => other - one);
+  const counted = Object.entries(terms).filter(([, size]) => size >= LEAST_TERM).sort(([, one], [, other]) => other - one);
   return counted.length ? `by size, what is not ideal: ${counted.map(([name, size]) => `${named(name)} (${plain(size, name)})`).join(", ")}` : "nothing is amiss";
 }
 

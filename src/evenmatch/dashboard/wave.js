@@ -1,18 +1,19 @@
 // Past waves: a list, and one of them as its matcher saw it: snapshot, trace, proposals, and why others were left.
 
 import { ask, path, Refused } from "./api.js";
-import { box, el, link, numbers, table } from "./dom.js";
-import { clock, moment, number, percent, points, seconds } from "./format.js";
+import { box, el, fill, link, numbers, short, table } from "./dom.js";
+import { clock, many, moment, number, percent, points, seconds } from "./format.js";
 import { loaded } from "./loading.js";
 import { Crowd } from "./picture.js";
 import { pictureLegend, pictureWords } from "./picture_legend.js";
 import { said, stepBlock, traceBox } from "./trace.js";
-import { unitOf } from "./words.js";
+import { costWords, measured, unitOf } from "./words.js";
 
 const PAGE = 50;
+const AGAIN_MS = 3000;
 
 function rows(queue, list) {
-  return table("Waves", ["~wave", "when", "~snapshot to record", "~tickets waiting", "~proposals", "~tickets seated", "~no longer held", "~even"], list.map((one) => [
+  return table("Waves", ["~wave", "when", "~snapshot to record", "~tickets waiting", "~proposals", "~tickets seated", "~no longer held", "~mean evenness"], list.map((one) => [
     link(["queue", queue, "wave", String(one.number)], number(one.number)), moment(one.started_ms), seconds((one.finished_ms - one.started_ms) / 1000),
     number(one.waiting), number(one.proposals), number(one.seated), number(one.dropped), percent(one.quality)]));
 }
@@ -35,14 +36,27 @@ export function waves(queue) {
   return view;
 }
 
-function proposals(list, total, trace) {
+/** Has every proposal one team only? */
+function alone(list) {
+  return list.length > 0 && list.every((one) => one.teams.length === 1);
+}
+
+/** What became of a proposal: its match, or why there is none. */
+function becameOf(one) {
+  return one.match ? [link(["match", one.match], one.match), one.became ? `, ${one.became}` : ""] : one.became || "–";
+}
+
+function proposals(list, total, dropped, matcher, trace) {
   const words = new Map(trace.filter((step) => step.step === "match" && step.words).map((step) => [step.match, step.words]));
-  if (!list.length) return el("p", { class: "empty" }, "It proposed nothing.");
+  const lost = dropped ? el("p", { class: "empty" }, `${many(dropped, "more proposal")} no longer held when the plan came back, and ${dropped === 1 ? "was" : "were"} dropped.`) : null;
+  if (!list.length) return [el("p", { class: "empty" }, "It proposed nothing."), lost];
+  const one_ = alone(list);
   const cut = list.length < total ? el("p", { class: "empty" }, `The first ${number(list.length)} of ${number(total)}.`) : null;
-  return [cut, table("Proposals", ["proposal", "teams", "~cost", "~even"], list.map((one, at) => ({ words: said(one.details, words.get(at)), cells: [
-    link(["match", one.id.replace(/^p-/, "m-")], one.id),
+  const counts = costWords(matcher);
+  return [counts ? el("p", { class: "empty" }, counts) : null, cut, lost, table("Proposals", ["proposal", one_ ? "lobby" : "teams", "~cost", ...(one_ ? [] : ["~evenness"]), "what became of it"], list.map((one, at) => ({ words: said(one.details, words.get(at)), cells: [
+    short(one.id),
     one.teams.map((team, i) => [i ? " against " : "", team.map((ticket, n) => [n ? ", " : "", link(["ticket", ticket], ticket)])]),
-    number(one.cost, 2), percent(one.quality)] })))];
+    measured("cost", one.cost), ...(one_ ? [] : [percent(one.quality)]), becameOf(one)] })))];
 }
 
 function left(wave) {
@@ -111,6 +125,20 @@ function nowhere(queue, why, before, after) {
 /** One wave. */
 export function wave(queue, wanted) {
   let crowd = null;
+  let awaited = null;  // while answers are awaited: tells what became of the proposals by now
+  let [asking, asked] = [false, 0];
+  const follow = async () => {
+    if (!awaited || asking || performance.now() - asked < AGAIN_MS) return;
+    asking = true;
+    try {
+      const { wave: now } = await ask(path("queues", queue, "waves", wanted));
+      awaited?.(now);
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error;  // it is asked again with a later frame
+    } finally {
+      [asking, asked] = [false, performance.now()];
+    }
+  };
   const view = loaded(`Wave ${wanted} of ${queue}`, async (signal) => {
     const number_ = Number(wanted);
     if (!/^\d{1,15}$/.test(wanted)) return nowhere(queue, `A wave is asked for by its number, and ${wanted} is none.`, [], []);
@@ -131,20 +159,26 @@ export function wave(queue, wanted) {
     }
     const parameters = [...Object.entries(found.parameters).map(([name, value]) => [el("code", {}, name), [parameter(name, value), found.given.includes(name) ? null : el("small", {}, MEASURED.has(name) ? " (default: as measured)" : " (default)")]]),
       ["seed of the wave", found.seed || "–"]];
+    const proposed = el("div", {});
+    const tell = (of) => {
+      fill(proposed, proposals(of.proposals, of.wave.proposals, of.wave.dropped, of.matcher, of.same_plan ? of.trace : []));
+      awaited = of.proposals.some((one) => one.became.startsWith("awaits ") || one.became === "starting") ? tell : null;
+    };
+    tell(found);
     return { content: [
       el("div", { class: "head" }, el("h1", {}, `Wave ${number(row.number)} of ${queue}`), proof(found),
         el("div", { class: "choices" }, before[0] ? link(["queue", queue, "wave", String(before[0].number)], "← Earlier", { rel: "prev", title: "also by the key ←" }) : null,
           after[0] ? link(["queue", queue, "wave", String(after[0].number)], "Later →", { rel: "next", title: "also by the key →" }) : null, link(["queue", queue, "waves"], "All waves"))),
       numbers([["began", clock(row.started_ms)], ["from snapshot to record", seconds((row.finished_ms - row.started_ms) / 1000)], ["tickets it saw", number(row.waiting)],
-        ["proposals", number(row.proposals)], ["tickets seated", number(row.seated)], ["proposals that no longer held", number(row.dropped)], ["matches are even", found.proposals.length && found.proposals.every((one) => one.teams.length === 1) ? "no teams" : percent(row.quality)],
+        ["proposals", number(row.proposals)], ["tickets seated", number(row.seated)], ["proposals that no longer held", number(row.dropped)], ...(alone(found.proposals) ? [] : [["mean evenness", percent(row.quality)]]),
         ["matcher", found.matcher ?? "–"]]),
       found.missing ? el("p", { class: "empty" }, `Not all is told: ${found.missing}.`) : null,
       found.snapshot ? el("section", { class: "card picture" }, el("h2", {}, "The snapshot"), canvas,
-        said_, pictureLegend(found.snapshot, Math.max(0, ...found.proposals.map((one) => one.teams.length)), "proposed"),
+        said_, pictureLegend(found.snapshot, Math.max(0, ...found.proposals.map((one) => one.teams.length)), found.snapshot.binned ? null : "proposed"),
         words) : null,
       plan(found),
       el("div", { class: "pair" },
-        el("div", { class: "stack" }, box("Proposals", proposals(found.proposals, row.proposals, found.same_plan ? found.trace : [])), box("Parameters in force", el("div", { class: "whole" }, table("Parameters", ["parameter", "value"], parameters)))),
+        el("div", { class: "stack" }, box("Proposals", proposed), box("Parameters in force", el("div", { class: "whole" }, table("Parameters", ["parameter", "value"], parameters)))),
         box("Left waiting", left(found))),
       found.trace.length ? traceBox(found.trace, found.steps) : null,
     ] };
@@ -156,7 +190,7 @@ export function wave(queue, wanted) {
     if (which) view.node.querySelector(`a[rel=${which === "later" ? "next" : "prev"}]`)?.click();
   };
   document.addEventListener("keydown", step);
-  return { ...view, redraw: () => crowd?.draw(), close() { close(); crowd?.close(); document.removeEventListener("keydown", step); } };
+  return { ...view, redraw: () => crowd?.draw(), frame(frame) { view.frame(frame); follow(); }, close() { close(); awaited = null; crowd?.close(); document.removeEventListener("keydown", step); } };
 }
 
 /** The proposals as groups of seats, where the snapshot has their tickets. */

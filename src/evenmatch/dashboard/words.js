@@ -28,6 +28,18 @@ const PARAMETERS = {
 const UNITS = [
   [/^(gap|window)(_least|_most|_base|_mean|_min|_max)?$|^mean(_delta)?$/, "pts"], [/^window_growth$/, "pts a wave"], [/_ms$/, "ms"], [/_s$/, "s"]];
 const SHARES = new Set(["overlap"]);
+const HUNDREDTHS = new Set(["weight", "cost"]);  // so that one is seen to be the other
+const LOWERED = new Set(["category"]);
+
+const SQUARED = "squared points: the gap between the strongest and the weakest team's mean rating, or in a lobby party, times itself";
+const ASSOCIATION = "association weight, which has no unit: how far the members' ratings, pings or features are from their leader's";
+const COSTS = {
+  even: "what is not ideal, each term times its weight, and has no unit: 0 is a match with which nothing is amiss",
+  epgc: "the weight of the lobby with its sign turned, and has no unit: the closer the pings and the longer the waits, the lower",
+  ladder: "squared points: the gap between the two ratings times itself", buckets: "buckets: how far apart the two are",
+  lom: ASSOCIATION, l2m: ASSOCIATION, m2l: ASSOCIATION, random: ASSOCIATION, cinder: "the sanction score, in buckets: how far apart the two lobbies are over all their players",
+  first_come: SQUARED, exact: SQUARED,
+};
 
 const STAGES = {
   partition: "Who can play which side.", equalize: "Those who can play both even out the counts, then the means.",
@@ -58,16 +70,37 @@ export function unitOf(parameter) {
   return PARAMETERS[parameter] ?? (/_ms$/.test(parameter) ? "ms" : /_s$/.test(parameter) ? "s" : "");
 }
 
+/** What the cost of a matcher's matches counts, in a sentence; null = it is not known here. */
+export function costWords(matcher) {
+  return COSTS[matcher] ? `Cost counts ${COSTS[matcher]}. Lower is better.` : null;
+}
+
+/** Has a field a name or a unit of its own here? */
+export function hasWords(field) {
+  return field in NAMES || UNITS.some(([pattern]) => pattern.test(field));
+}
+
+/** A word that a matcher uses, as one writes it in a sentence. */
+export function worded(field, word) {
+  return LOWERED.has(field) ? word.toLowerCase() : word;
+}
+
 /** What a stage of the ladder does. */
 export function staged(name) {
   return STAGES[name] ?? null;
+}
+
+/** Digits after the point: of points a tenth is enough, and a small number without a unit needs three. */
+function digitsOf(value, size, unit) {
+  if (Number.isInteger(value)) return 0;
+  return size >= 100 || unit === "pts" ? 1 : size >= 1 ? 2 : 3;
 }
 
 /** A number of a field, with the field's unit. */
 export function measured(field, value) {
   if (SHARES.has(field)) return `${number(value * 100)} %`;
   const size = Math.abs(value);
-  const digits = Number.isInteger(value) ? 0 : size >= 100 ? 1 : size >= 1 ? 2 : 3;
-  const unit = UNITS.find(([pattern]) => pattern.test(field));
-  return number(value, digits) + (unit ? ` ${unit[1]}` : "");
+  const unit = UNITS.find(([pattern]) => pattern.test(field))?.[1];
+  const written = HUNDREDTHS.has(field) ? number(value, 2) : number(value, digitsOf(value, size, unit));
+  return written.replace(/^-?0(\.0+)?$/, "0") + (unit ? ` ${unit}` : "");
 }

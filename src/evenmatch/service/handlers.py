@@ -17,6 +17,7 @@ from evenmatch.domain.refusals import Reasons, Refusal
 
 from . import wire
 from .bodies import TicketBody, kept_of
+from .fates import why_no_match
 from .mailbox import CommandOrder, Joined, JoinEntry, JoinOrder, Unavailable
 from .runner import Runner
 from .views import MatchView, QueueView, TicketView
@@ -245,12 +246,15 @@ async def get_ticket(runner: Runner, ticket: str, shown: Callable[[Any], Any]) -
     )
 
 
-async def get_match(runner: Runner, match: str, shown: Callable[[Any], Any]) -> Answer:
-    """GET /v1/matches/{id}; `shown`: a match as the caller may see it."""
+async def get_match(runner: Runner, match: str, shown: Callable[[Any], Any], *, player: bool) -> Answer:
+    """GET /v1/matches/{id}; `shown`: a match as the caller may see it; a `player` is not told why there is none."""
     number = number_of(MATCH_PREFIX, match)
     if number is None:
         return unknown(Reasons.UNKNOWN_MATCH, "match", match)
-    return await look(runner, lambda views, _: views.match_and_result(number), lambda view: {"match": shown(view)})
+    found = await look(runner, lambda views, _: views.match_and_result(number), lambda view: {"match": shown(view)})
+    asks = found.status == Reasons.UNKNOWN_MATCH.status and not player
+    why = await why_no_match(runner, number) if asks else None
+    return found if why is None else problem(wire.problem_of(Refusal(Reasons.UNKNOWN_MATCH, why)))
 
 
 async def get_queues(runner: Runner, shown: Callable[[QueueView], QueueView]) -> Answer:

@@ -32,6 +32,7 @@ from evenmatch.matchers.contract import plan_wave
 from evenmatch.matchers.registry import build, in_force
 from evenmatch.storage.protocol import Journal
 
+from .origins import Origins
 from .past_states import REPLAY_MOST, PastStates
 from .picture import Picture, picture_of
 from .picture_columns import rating_of
@@ -75,6 +76,11 @@ class ProposalRow(msgspec.Struct, frozen=True):
     quality: float | None
     teams: list[list[str]]
     details: dict[str, Any]
+    match: str | None = None
+    """The match that it became."""
+    became: str = ""
+    """Where that match stands (starting, running, over or cancelled); else who declined or did not answer, or how many
+    answers are awaited, in words."""
 
 
 class UnmatchedRow(msgspec.Struct, frozen=True):
@@ -139,11 +145,14 @@ class PastWaves:
         self.first = 0
         """The sequence from which on waves were heard of as they happened; 0 = none was yet."""
         self._earlier: dict[str, list[WaveRow]] | None = None
+        self.origins = Origins()
+        self._origins_before = Origins()
 
     def committed(self, first: int, events: Iterable[Event]) -> None:
         """Take note of what has happened."""
         self.first = self.first or first
         for sequence, event in enumerate(events, first):
+            self.origins.note(sequence, event)
             if isinstance(event, WaveFinished):
                 _note(self._rows.setdefault(event.queue, deque(maxlen=KEPT)), row_of(sequence, event))
 
@@ -184,16 +193,24 @@ class PastWaves:
         row = next(iter(self.listed(queue, number + 1, 1, journal)), None)
         return row if row is not None and row.number == number else None
 
+    def origins_before(self, journal: Journal) -> Origins:
+        """Which events made and ended proposals before the start; reads the journal, so away from the engine."""
+        self._read_back(journal)
+        return self._origins_before
+
     def _read_back(self, journal: Journal) -> dict[str, list[WaveRow]]:
         if self._earlier is None:
             found: dict[str, deque[WaveRow]] = {}
+            origins = Origins()
             with journal.reader() as reading:
                 last = self.first or reading.last + 1
                 for sequence, event in reading.read(max(0, last - READ_BACK - 1)):
                     if sequence >= last:
                         break
+                    origins.note(sequence, event)
                     if isinstance(event, WaveFinished):
                         _note(found.setdefault(event.queue, deque(maxlen=KEPT)), row_of(sequence, event))
+            self._origins_before = origins
             self._earlier = {queue: list(rows) for queue, rows in found.items()}
         return self._earlier
 

@@ -36,6 +36,8 @@ _COLUMNS: Final = 80
 """Bins over rating alone."""
 _ALIKE: Final = 0.2
 """Waits are about the same if nine in ten of them differ by no more than this share."""
+_ALIKE_S: Final = 1.0
+"""Or than this: who all came just now have waited for some ms each, and no share of that says anything."""
 
 
 class Scale(msgspec.Struct, frozen=True):
@@ -84,7 +86,7 @@ def _ends(values: Array, least: float, count: int | None = None) -> tuple[float,
 def alike(waited_s: Array) -> bool:
     """Have all waited about as long?"""
     first, last = np.quantile(waited_s, (0.05, 0.95)).tolist()
-    return bool(last - first <= _ALIKE * last)
+    return bool(last - first <= max(_ALIKE * last, _ALIKE_S))
 
 
 def cells_of(

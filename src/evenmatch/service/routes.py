@@ -250,8 +250,10 @@ def litestar_app(
         responses=_granted(200, MatchAnswer, "The match", EXAMPLES["match"]) | _problems(Reasons.UNKNOWN_MATCH),
     )
     async def get_match(match: MatchId, request: Request[Any, Any, Any]) -> Response[Any]:
-        """Teams, players, queue, quality and venue."""
-        return _response(await handlers.get_match(runner, match, discretion.shown_to(request.scope)))
+        """Teams, players, queue, quality and venue. Where a proposal of this number became no match, the refusal says
+        what became of it, unless a player asks."""
+        shown, player = discretion.shown_to(request.scope), discretion.player_of(request.scope)
+        return _response(await handlers.get_match(runner, match, shown, player=player is not None))
 
     @get(
         "/v1/queues",

@@ -13,11 +13,12 @@ from litestar.params import Parameter, QueryParameter
 from litestar.types import ASGIApp
 
 from evenmatch.core.waves import Unrecorded
-from evenmatch.domain.ids import TICKET_PREFIX, number_of
+from evenmatch.domain.ids import PROPOSAL_PREFIX, TICKET_PREFIX, number_of
 from evenmatch.domain.refusals import Reasons, Refusal
 
 from . import wire
 from .documented import PlayerId, QueueName, TicketId, granted, problems, response
+from .fates import fates, with_fates
 from .handlers import Answer, problem, turned_away, unknown
 from .hot import respond
 from .mailbox import Unavailable
@@ -80,7 +81,7 @@ class Rebuilding:
         self.runner = runner
         self._one = asyncio.Semaphore(1)
         self._asked = 0
-        self._last: dict[tuple[str, int], bytes] = {}
+        self._last: dict[tuple[str, int], PastWave] = {}
         self._states = PastStates()
 
     async def unknown_queue(self, queue: str) -> Answer | None:
@@ -122,23 +123,28 @@ class Rebuilding:
             if isinstance(kept, Unavailable):
                 return problem(wire.problem_of(kept))
             async with self._one:
-                body: bytes | str | None = self._last.get((queue, number))
-                if body is None:
-                    body = await asyncio.to_thread(self._rebuilt, queue, number, kept)
+                told: PastWave | str | None = self._last.get((queue, number))
+                if told is None:
+                    told = await asyncio.to_thread(self._rebuilt, queue, number, kept)
+            if isinstance(told, str):
+                return problem(WireReasons.UNKNOWN_WAVE.problem(told))
+            became = await fates(self.runner, [int(one.id.removeprefix(PROPOSAL_PREFIX)) for one in told.proposals])
         finally:
             self._asked -= 1
-        return problem(WireReasons.UNKNOWN_WAVE.problem(body)) if isinstance(body, str) else Answer(200, body)
+        if isinstance(became, Unavailable):
+            return problem(wire.problem_of(became))
+        return Answer(200, _encode(WaveAnswer(with_fates(told, became))))
 
-    def _rebuilt(self, queue: str, number: int, kept: list[Unrecorded]) -> bytes | str:
-        """A wave as it is sent; text = why there is none."""
+    def _rebuilt(self, queue: str, number: int, kept: list[Unrecorded]) -> PastWave | str:
+        """A wave, less what became of its proposals, which changes; text = why there is none."""
         journal = self.runner.journal
         row = self.runner.past_waves.find(queue, number, journal)
         if row is None:
             quiet = next((wave for wave in kept if wave.wave == number), None)
             if quiet is not None:
-                return _encode(WaveAnswer(unrecorded(queue, quiet)))
+                return unrecorded(queue, quiet)
             return self._nowhere(queue, number, kept)
-        found = _encode(WaveAnswer(rebuilt(journal, queue, row, self._states)))
+        found = rebuilt(journal, queue, row, self._states)
         while len(self._last) >= _REBUILT_AT_ONCE:
             del self._last[next(iter(self._last))]
         self._last[queue, number] = found

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-_MINUTES_S: Final = 120
+_MINUTES_S: Final = 100
 _HOURS_S: Final = 7200
 _DAYS_S: Final = 172_800
 
@@ -12,7 +12,7 @@ def span(milliseconds: float) -> str:
     value = max(0.0, milliseconds / 1000)
     if 0 < value < 0.9995:
         return f"{value * 1000:.3g} ms"
-    if value < _MINUTES_S:
+    if value < _MINUTES_S - 0.05:
         return f"{value:.1f}".removesuffix(".0") + " s"
     if value < _HOURS_S:
         return f"{value / 60:.1f} min"

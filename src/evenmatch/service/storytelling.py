@@ -31,9 +31,9 @@ _CANCELLED: Final = {
     "lapsed": "It did not answer the ready check in time, and was taken out of the queue.",
     "lost": "Its connection was lost during the ready check, and it was taken out of the queue.",
     "operator": "An operator took it out.",
-    "rules_changed": "The queue was given rules that it does not meet, and it was taken out.",
+    "rules_changed": "It was taken out, for the queue was given rules that it does not meet.",
     "too_long": "It had been in the queue for as long as the queue allows, and expired.",
-    "unheard": "Its client was not heard of for as long as the queue allows, and it expired.",
+    "unheard": "Its client was not heard of for as long as the queue allows, and the ticket expired.",
 }
 _RETURNED: Final = {
     "declined": "declined",
@@ -154,7 +154,8 @@ class _Telling:
             return f"It had been in the queue for {limit}, which is as long as the queue allows, and expired."
         if cause == "unheard" and ended is not None:
             limit = span(ended.ticket.heartbeat_s * 1000)
-            return f"Its client was not heard of for {limit}, which is as long as the queue allows, and it expired."
+            allowed = f"{limit}, which is as long as the queue allows"
+            return f"Its client was not heard of for {allowed}, and the ticket expired."
         return None
 
     def now(self, now_ms: int) -> str | None:
@@ -216,8 +217,8 @@ def _words(telling: _Telling, message: messages.Told, content: dict[str, Any], e
         case "accepted":
             return f"{isolated(content['player'])} accepted, {content['pending']} to go."
         case "requeued":
-            fault = _fault(views, event, telling.together, cause)
-            return f"{fault}; it waits again, with {span(telling.kept_ms)} kept."
+            fault = at_fault(views, event, telling.together, cause)
+            return f"{fault}; this ticket waits again, with {span(telling.kept_ms)} kept."
         case "starting":
             return f"Everybody accepted; the game server is to confirm that {match.get('id', 'the match')} has started."
         case "matched":
@@ -237,7 +238,7 @@ def _words(telling: _Telling, message: messages.Told, content: dict[str, Any], e
             return f"The match asks for nobody any more ({cause})."
         case "cancelled" | "expired":
             if isinstance(event, ev.ProposalsFailed) and len(_numbers(views, [ticket])) > 1 and cause in _RETURNED:
-                fault = _fault(views, event, [ticket], cause)
+                fault = at_fault(views, event, [ticket], cause)
                 return f"{fault}; the whole party was taken out of the queue."
             limited = telling.end(cause, message.sequence)
             return limited or _CANCELLED.get(cause, f"It was {kind}: {cause or _NEVER_SAID}.")
@@ -255,7 +256,7 @@ def _with(views: Views, event: ev.Event | None, ticket: int) -> str:
     return f" with {', '.join(named)}{more}" if named else ""
 
 
-def _fault(views: Views, event: ev.Event | None, together: list[int], cause: str) -> str:
+def at_fault(views: Views, event: ev.Event | None, together: list[int], cause: str) -> str:
     """Who or what ended a ready check: one event may end many, so only those of this one are asked."""
     words = _RETURNED.get(cause, f"The ready check ended ({cause})")
     if words[:1].isupper():

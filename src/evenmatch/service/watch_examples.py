@@ -33,6 +33,8 @@ WAVE: Final[dict[str, Any]] = {
                 "quality": 0.93,
                 "teams": [["t-000000000001"], ["t-000000000004"]],
                 "details": {"distance": 2},
+                "match": "m-000000000003",
+                "became": "running",
             }
         ],
         "missing": None,

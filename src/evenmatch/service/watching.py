@@ -82,6 +82,8 @@ class Card(msgspec.Struct, frozen=True):
     """A wave comes so often, if it could change anything."""
     ready_check: bool = True
     """Players are asked whether they are there."""
+    version: int = 0
+    """How often its rules were given."""
 
 
 class Health(msgspec.Struct, frozen=True):
@@ -324,4 +326,5 @@ def _card(runner: Runner, view: QueueView | Refusal, now_ms: int) -> Card:
         abandoned=round(rows.total("abandoned")),
         every_s=view.spec.wave.every_s,
         ready_check=view.spec.ready_check is not None,
+        version=view.version,
     )
