@@ -116,8 +116,8 @@ def _show(outcome: planning.Outcome) -> None:
         console.print(Text(_visible(f"  {line}{words}")))
         for key, table in rows.items():
             for row in table:
-                told = ", ".join(f"{name} {_short(value)}" for name, value in row.items() if value is not None)
-                console.print(Text(_visible(f"    {key}: {told}")))
+                cells = ", ".join(f"{name} {_short(value)}" for name, value in row.items() if value is not None)
+                console.print(Text(_visible(f"    {key}: {cells}")))
     seated = sum(len(team) for match in outcome.matches for team in match.teams)
     console.print(
         f"{len(outcome.matches)} match{'es' * (len(outcome.matches) != 1)}, {seated} tickets seated, "

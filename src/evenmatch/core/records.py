@@ -32,7 +32,7 @@ from .state import (
     State,
 )
 
-_STANDINGS = {
+STANDINGS = {
     OPEN: "open",
     STARTING: "starting",
     RUNNING: "running",
@@ -143,7 +143,7 @@ def _proposals(state: State, queue: QueueState, rows: Array, made: Array | None 
             "made_ms": made_ms,
             "deadline_ms": deadline_ms or None,
             "pending": pending,
-            "standing": _STANDINGS[standing],
+            "standing": STANDINGS[standing],
             "cost": cost,
             "quality": even,
         }

@@ -14,7 +14,8 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from evenmatch.core.records import proposal_record
+from evenmatch.core.records import STANDINGS
+from evenmatch.core.state import FAILED, JOINED, OPEN
 from evenmatch.domain.backfill_events import PlacesOffered
 from evenmatch.domain.events import Event, ProposalsFailed, WaveFinished
 from evenmatch.domain.ids import PROPOSAL_PREFIX, match_id, proposal_id
@@ -29,7 +30,8 @@ from .runner import Runner
 from .storytelling import at_fault
 from .views import Views
 
-_NOT_OVER: Final = ("open", "failed", "joined")
+NONE_SUCH: Final = -1
+"""The standing of a proposal that is not in the state."""
 _AWAITS: Final = "awaits "
 _JOINED: Final = "was accepted, and joined a match that ran already"
 _FAILED: Final = "its ready check failed"
@@ -99,14 +101,17 @@ def _in_state(views: Views, numbers: list[int]) -> dict[int, Fate | None]:
     state = views.engine.state
     found: dict[int, Fate | None] = {}
     for number in numbers:
-        record = proposal_record(state, number)
-        if record is not None and record["standing"] == "open":
-            count = record["pending"]
+        place = state.find_proposal(number)
+        standing, count = NONE_SUCH, 0
+        if place is not None:
+            queue, row = place
+            standing, count = int(queue.proposals.standing[row]), int(queue.proposals.pending[row])
+        if standing == OPEN:
             found[number] = Fate(None, f"{_AWAITS}{count} answer{'s' * (count != 1)}")
-        elif record is not None and record["standing"] == "joined":
+        elif standing == JOINED:
             found[number] = Fate(None, _JOINED)
-        elif record is not None and record["standing"] not in _NOT_OVER:
-            found[number] = Fate(match_id(number), record["standing"])
+        elif standing not in (NONE_SUCH, FAILED):
+            found[number] = Fate(match_id(number), STANDINGS[standing])
         elif state.had_proposal(number):
             found[number] = None
     return found
@@ -146,8 +151,8 @@ def _told(views: Views, number: int, read: _Read) -> Fate:
     if read.standing is not None:
         return Fate(match_id(number), read.standing)
     if not isinstance(read.failed, ProposalsFailed):
-        record = proposal_record(views.engine.state, number)
-        return Fate(None, _NOTHING if record is None else _FAILED)
+        gone = views.engine.state.find_proposal(number) is None
+        return Fate(None, _NOTHING if gone else _FAILED)
     return Fate(None, at_fault(views, read.failed, _together(read.made, number), Cause(read.failed.cause).word))
 
 
