@@ -8,7 +8,7 @@ const NAMES = {
   window_least: "narrowest window", window_most: "widest window", window_base: "window at first", window_growth: "window grows by",
   window_of: "whose window counts", pairs_weighed: "pairs weighed", regions: "regions", whole: "all places asked", skip: "may skip", from: "from",
   plans: "plans", draft: "draft", times: "times", behind: "behind the best, waits counted", seats_before: "players at first", cost_before: "cost at first", tried: "what was tried",
-  work: "work, in units", worth: "worth of the plan", step: "step", solver: "solved as", terms: "terms of the cost",
+  work: "work, in units", worth: "worth of the plan", gain: "cheaper by", step: "step", solver: "solved as", terms: "terms of the cost",
   spread: "ratings differ", imbalance: "one team likelier", distribution: "teams made up differently", latency: "far from the region",
   premade: "parties differ", role: "roles not liked", repeat: "met lately",
   queue_size: "tickets waiting", active_population: "players about", only: "can play one side", both: "can play both sides",
