@@ -199,7 +199,7 @@ def test_a_lane_without_an_owner_says_for_how_long() -> None:
     assert not found["healthy"]
     assert found["verdict"].split("; ") == [
         "lane eu has had no owner for 75 s or longer",
-        "lane us has never had an owner",
+        "lane us has never had an owner: start a worker whose queues.toml has queues in it",
         "lane asia has no owner: the last one's connection ended",
     ]
 

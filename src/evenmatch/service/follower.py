@@ -75,6 +75,8 @@ class Follower:
         """All that was written is read, or will be in a moment."""
         self.owned = True
         """Somebody owns the lane, as far as the node knows."""
+        self.late = False
+        """The lane came when the node served others already: until its queues are open nobody misses it."""
         self.silent: Callable[[], bool] = lambda: False
         """Does its owner let requests lie?"""
         self.erasures = 0
@@ -123,7 +125,14 @@ class Follower:
     @property
     def ready(self) -> bool:
         """Can requests be answered, and carried out by somebody?"""
+        if not self.opened:
+            return self._following and self.late
         return self._following and self.owned and not self.silent()
+
+    @property
+    def opened(self) -> bool:
+        """Has it seen a commit? The first one opens the lane's queues."""
+        return self.engine.state.sequence > 0
 
     @property
     def lag_s(self) -> float:

@@ -14,8 +14,9 @@ import contextlib
 import os
 import socket
 import threading
+import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, Final
 
 import structlog
@@ -33,13 +34,20 @@ from .candidacy import Candidacy
 from .follower import Follower
 from .forwarding import Forwarder
 from .lanes import Lanes
+from .mailbox import Unavailable
 from .node_metrics import NodeMetrics
 from .tenure import Tenure
 
 log = structlog.get_logger("evenmatch.node")
 
 _SAID_EVERY_S: Final = 2.0
+_AGAIN_S: Final = 0.5
+"""It looks round as often while the database fails, or lanes are being opened: then readiness hangs on it."""
+_READ_S: Final = 1.0
+"""Who names a queue that is not known waits so long until all is read that was written."""
 _HEARD_S: Final = 0.5
+_NOT_OPEN: Final = "nothing was changed: this may be in a lane that cannot be seen from here yet, ask again ({})"
+_NOT_ASKED: Final = Unavailable("journal_unavailable", "nothing was changed: the journal's database cannot be used now")
 _SWEPT_EVERY: Final = 30
 """Every so many times that it says it is there, a node sweeps old answers away."""
 
@@ -56,9 +64,13 @@ class Node:
         follow: Callable[[LaneRow], Follower],
         serve: Callable[[Follower, Forwarder], App],
         take: Callable[[LaneRow, Callable[[str], None]], Tenure],
+        named: Collection[str],
         version: str,
     ) -> None:
-        """`place`: the database's URL and what it is called. The three functions make what serves, and what owns."""
+        """`place`: the database's URL and what it is called. The three functions make what serves, and what owns.
+
+        `named`: the lanes that its queues.toml has queues for.
+        """
         self.role, self.settings, self.version = role, settings, version
         self.id = uuid.uuid4().hex
         self.name = f"{socket.gethostname()}:{os.getpid()}"
@@ -74,7 +86,7 @@ class Node:
         """What clients see, unless it serves none."""
         self.followers: dict[int, Follower] = {}
         self.forwarder = Forwarder(Desk(*place, self.id), settings) if role != "worker" else None
-        self.candidacy = Candidacy(self.id, Line(*place), take) if role != "api" else None
+        self.candidacy = Candidacy(self.id, Line(*place), take, named) if role != "api" else None
         self._ending = threading.Event()
         self._listening = threading.Thread(target=self._listen, name="ear", daemon=True)
         self._saying: asyncio.Task[None] | None = None
@@ -82,9 +94,21 @@ class Node:
         """Lanes that nobody owns, as of the last look."""
         self.trouble: str | None = "it has just begun"
         """Why the database could not be asked, the last time."""
+        self._rows: list[LaneRow] = []
+        """The lanes, as of the last look."""
+        self._looked_s = 0.0
+        """When the last look began."""
+        self._turn = asyncio.Lock()
+        self._complete = False
+        """Once all lanes that there were could be asked; one that comes later stops nobody."""
+        self._unfollowed: dict[str, str] = {}
+        """Lanes that cannot be followed, and why."""
         if role != "worker":
-            self.lanes = Lanes({row.journal: self._app(row) for row in lanes(self._line)}, declared(self._line))
+            self._rows = lanes(self._line)
+            self.lanes = Lanes({row.journal: self._app(row) for row in self._rows}, declared(self._line))
+            self.lanes.missing = self.missing
             self.lanes.first.served.beside = self.counted
+            self.lanes.first.served.held_up = self._held_up
         if self.forwarder is not None:
             self.forwarder.noted = self.metrics.forwarded
 
@@ -94,6 +118,7 @@ class Node:
         forwarder = self.forwarder
         follower.errand = lambda errand: forwarder.send(row.journal, errand)
         follower.silent = lambda: row.journal in forwarder.silent
+        follower.owned, follower.late = not row.free, self._complete
         self.followers[row.journal] = follower
         return self._serve(follower, forwarder)
 
@@ -143,7 +168,19 @@ class Node:
             return False
         if self.role == "worker":
             return self.candidacy is not None and all(t.owner.ready for t in self.candidacy.tenures.values())
-        return all(follower.ready and not follower.full() for follower in self.followers.values())
+        followed = all(follower.ready and not follower.full() for follower in self.followers.values())
+        return followed and not self._unready()
+
+    def _held_up(self) -> list[str]:
+        """What keeps it from being ready beside the lanes that it follows."""
+        return [self.trouble] if self.trouble is not None else self._unready()
+
+    def _unready(self) -> list[str]:
+        """Lanes that clients may ask for and that are not served here: not followed, or their queues not open yet."""
+        apps = self.apps
+        late = [row.name for row in self._rows if row.journal not in apps or not self.followers[row.journal].opened]
+        self._complete = self._complete or not late
+        return list(self._unfollowed) if self._complete else late
 
     def _listen(self) -> None:
         while not self._ending.is_set():
@@ -171,14 +208,46 @@ class Node:
             bell.heard = self._ear.hears
 
     async def _say_on(self) -> None:
+        said_s = time.monotonic()
         times = 0
         while True:
-            await asyncio.sleep(_SAID_EVERY_S)
+            await asyncio.sleep(_AGAIN_S)
+            waits = self.trouble is not None or (self.role != "worker" and bool(self._unready()))
+            if time.monotonic() < said_s + (0 if waits else _SAID_EVERY_S):
+                continue
+            said_s = time.monotonic()
             times += 1
             if self.forwarder is not None:
                 self.forwarder.ask_silent()
-            for row in await asyncio.to_thread(self._say, swept=times % _SWEPT_EVERY == 0):
-                await self._follow_too(row)
+            async with self._turn:
+                await self._follow_new(await asyncio.to_thread(self._say, swept=times % _SWEPT_EVERY == 0))
+
+    async def missing(self) -> Unavailable | None:
+        """Look for lanes and queues that came since; why there may be some that cannot be seen from here yet."""
+        asked_s = time.monotonic()
+        async with self._turn:  # whoever asks meanwhile has the same look
+            if self._looked_s < asked_s:
+                await self._follow_new(await asyncio.to_thread(self._say, said=False))
+        if self.trouble is not None:
+            return _NOT_ASKED
+        await asyncio.gather(*(self._read_up(row) for row in self._rows if row.journal in self.apps))
+        late = [row.name for row in self._rows if not self._is_read(row)]
+        return Unavailable("no_owner", _NOT_OPEN.format(", ".join(late))) if late else None
+
+    async def _read_up(self, row: LaneRow) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_READ_S):
+                await self.followers[row.journal].reach(row.last)
+
+    def _is_read(self, row: LaneRow) -> bool:
+        """Is all known here that a lane had at the last look, its queues first of all?"""
+        if row.journal not in self.apps:
+            return False
+        return 0 < max(1, row.last) <= self.followers[row.journal].engine.state.sequence
+
+    async def _follow_new(self, rows: list[LaneRow]) -> None:
+        for row in rows:
+            await self._follow_too(row)
 
     async def _follow_too(self, row: LaneRow) -> None:
         """A lane that was made while this node runs."""
@@ -186,30 +255,43 @@ class Node:
         try:
             app = await asyncio.to_thread(self._app, row)
         except JournalError as error:
-            log.error("a lane cannot be followed yet", lane=row.name, error=str(error))
+            if row.name not in self._unfollowed:
+                log.error("a lane cannot be followed yet", lane=row.name, error=str(error))
+            self._unfollowed[row.name] = str(error)
             return
+        self._unfollowed.pop(row.name, None)
         app.begin()
         self.lanes.add(row.journal, app)
 
-    def _say(self, swept: bool = False) -> list[LaneRow]:
-        """Say that it is there, and look round; lanes that are new to it."""
+    def _say(self, *, said: bool = True, swept: bool = False) -> list[LaneRow]:
+        """Look round, and say that it is there; lanes that are new to it."""
+        begun_s = time.monotonic()
         try:
-            announce(self._line, self.id, self.name, self.role, self.about())
-            rows = lanes(self._line)
-            self._names = {row.journal: row.name for row in rows}
-            self.unowned = [row.name for row in rows if row.free]
-            for row in rows:
-                if row.journal in self.followers:
-                    self.followers[row.journal].owned = not row.free
-            if self.lanes is not None:
-                self._look_at_splits(self.lanes)
+            rows = self._look()
+            self.trouble = None
+            if said:
+                announce(self._line, self.id, self.name, self.role, self.about())
             if swept:
                 sweep(self._line)
-            self.trouble = None
         except JournalError as error:
             self.trouble = str(error)
             return []
+        finally:
+            self._looked_s = begun_s
         return [row for row in rows if row.journal not in self.followers] if self.role != "worker" else []
+
+    def _look(self) -> list[LaneRow]:
+        """Which lanes there are, who owns them, and which queues are split."""
+        rows = lanes(self._line)
+        self._rows = rows  # before anybody hears of an owner: whoever owns one lane has made them all
+        self._names = {row.journal: row.name for row in rows}
+        self.unowned = [row.name for row in rows if row.free]
+        for row in rows:
+            if row.journal in self.followers:
+                self.followers[row.journal].owned = not row.free
+        if self.lanes is not None:
+            self._look_at_splits(self.lanes)
+        return rows
 
     def _look_at_splits(self, lanes: Lanes) -> None:
         try:

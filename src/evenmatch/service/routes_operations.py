@@ -28,10 +28,10 @@ def operations_routes(served: ServedLanes) -> list[HTTPRouteHandler]:
         """No while the journal cannot be used, or the server is starting or stopping. Where there are several lanes,
         all must be ready; `lanes` names those that are not."""
         waiting = not_ready(served)
-        if not waiting:
+        if not waiting and not served.held_up():
             return Response({"status": "ready"})
         told = ", ".join(f"{served[lane].runner.journal.lane_name} ({lane})" for lane in waiting)
-        named = {"lanes": told} if len(served) > 1 else {}
+        named = {"lanes": told} if len(served) > 1 and waiting else {}
         return Response({"status": "not ready"} | named, status_code=503)
 
     @get(

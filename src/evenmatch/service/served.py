@@ -32,6 +32,8 @@ class ServedLanes(dict[int, Served]):
 
     beside: Callable[[], CollectorRegistry] | None = None
     """Numbers of the process that are no lane's."""
+    held_up: Callable[[], list[str]] = list
+    """What keeps the process from being ready that is no matter of these lanes."""
 
 
 def not_ready(served: ServedLanes) -> list[int]:
