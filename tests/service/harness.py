@@ -121,7 +121,7 @@ class Server:
     # -- life ----------------------------------------------------------------------------------------------------------
 
     def start(self, *, file_size_max: int | None = None, ready: bool = True) -> "Server":
-        """Start the process and wait until it listens, and is `ready`. `file_size_max`: a disk that is full at this size."""
+        """Start the process and wait until it is `ready`. `file_size_max`: a disk that is full at this size."""
         assert self.process is None, "it runs already"
 
         def limit() -> None:

@@ -102,7 +102,9 @@ class Follower:
         """Ratings or names have changed since they were read."""
         self._reasons_s = 0.0
         self._looked_s = time.monotonic()
-        """When all that was written had been read."""
+        """When the journal was looked at the last time."""
+        self._behind_s = 0.0
+        """How old the last commit was that this look found; 0 = it found none."""
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
         """Who waits for the journal to reach a sequence; on the event loop."""
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -140,8 +142,17 @@ class Follower:
 
         A look that finds nothing new is no lag, however long the last commit is ago.
         """
+        return max(self.metrics.lag.read(), self._unseen_s)
+
+    @property
+    def behind_s(self) -> float:
+        """How far behind the journal it is now: no more of what is over than the last look still saw."""
+        return max(self._behind_s, self._unseen_s)
+
+    @property
+    def _unseen_s(self) -> float:
         unseen_s = time.monotonic() - self._looked_s
-        return max(self.metrics.lag.read(), unseen_s if unseen_s > _UNSEEN_S else 0.0)
+        return unseen_s if unseen_s > _UNSEEN_S else 0.0
 
     @property
     def depth(self) -> int:
@@ -245,11 +256,13 @@ class Follower:
                 commits = []
             for first, at_ms, events in commits:
                 self._take(first, at_ms, events)
+            self._behind_s = self._age_s(commits[-1][1]) if commits else 0.0
+            self._looked_s = time.monotonic()
             if self._waiting:
                 self._on_loop(self._reached, self.engine.state.sequence)
             if not commits:
                 break
-        self._following, self._looked_s = True, time.monotonic()
+        self._following = True
 
     def _take(self, first: int, at_ms: int, events: list[ev.Event]) -> None:
         state = self.engine.state
@@ -261,7 +274,7 @@ class Follower:
                 self._stale = True
                 self.erasures += 1
         self.metrics.committed(events, time.perf_counter() - started, state)
-        self.metrics.lagged(max(0.0, (self._clock.now_ms() - at_ms) / 1000))
+        self.metrics.lagged(self._age_s(at_ms))
         self.forecasts.committed(state, events, at_ms)
         self.past_waves.committed(first, events)
         self._freshen()
@@ -269,6 +282,9 @@ class Follower:
         if told:
             self._on_loop(self.push, told)
         self._told = state.sequence
+
+    def _age_s(self, at_ms: int) -> float:
+        return max(0.0, (self._clock.now_ms() - at_ms) / 1000)
 
     def _on_loop(self, call: Callable[..., None], *given: Any) -> None:
         if self._loop is not None and not self._loop.is_closed():

@@ -324,7 +324,7 @@ class Node:
             "address": self.address,
             "owns": sorted(tenures),
             "follows": {str(lane): follower.engine.state.sequence for lane, follower in self.followers.items()},
-            "behind_s": {str(lane): round(follower.lag_s, 3) for lane, follower in self.followers.items()},
+            "behind_s": {str(lane): round(follower.behind_s, 3) for lane, follower in self.followers.items()},
             "sockets": sum(app.hub.open for app in self.apps.values()),
             "ready": self.ready,
             "trouble": "" if self.ready else self._why_not(),
