@@ -96,3 +96,10 @@ def test_a_lane_that_nobody_has_opened_keeps_a_node_from_saying_no_for_good(url:
     assert answer.headers["retry-after"] == "1"
     assert node.http.get("/readyz").status_code == 503
     assert node.http.get("/v1/queues/duel", headers={"Authorization": "Bearer wrong"}).status_code == 401
+
+
+def test_a_main_lane_without_queues_keeps_nobody_from_being_ready(url: str, make_server: MakeServer) -> None:
+    make_server(DUEL + '[lanes]\nhigh = ["duel"]\n', place=url, EVENMATCH_ROLE="worker")
+    node = make_server(None, place=url, EVENMATCH_ROLE="api")
+    assert node.try_join("duel", "ann").status_code == 201
+    assert node.try_join("nowhere", "ann").status_code == 404

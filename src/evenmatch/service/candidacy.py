@@ -106,6 +106,8 @@ class Candidacy:
         """
         self._node, self._line, self._take, self._named = node, line, take, named
         self.tenures: dict[int, Tenure] = {}
+        self.looked = False
+        """Has it tried for the lanes that there were when it began?"""
         self._free_since_s: dict[int, float] = {}
         self._resting: dict[int, float] = {}
         self._counts: dict[str, Count] = {}
@@ -134,6 +136,7 @@ class Candidacy:
                 async with self._turn:
                     if not self._ending:
                         await self._look(rows, [row for row in there if row.alive and row.role in WORKERS])
+                        self.looked = True
             except JournalError as error:
                 log.warning("lanes cannot be looked at", error=str(error))
             except Exception:

@@ -99,6 +99,8 @@ class Node:
         self._looked_s = 0.0
         """When the last look began."""
         self._turn = asyncio.Lock()
+        self._begun = False
+        """It has said what it is since it had its share of the lanes."""
         self._complete = False
         """Once all lanes that there were could be asked; one that comes later stops nobody."""
         self._unfollowed: dict[str, str] = {}
@@ -164,7 +166,7 @@ class Node:
     @property
     def ready(self) -> bool:
         """Can it do what its role asks for?"""
-        if self.trouble is not None:
+        if self.trouble is not None or (self.candidacy is not None and not self.candidacy.looked):
             return False
         if self.role == "worker":
             return self.candidacy is not None and all(t.owner.ready for t in self.candidacy.tenures.values())
@@ -212,10 +214,10 @@ class Node:
         times = 0
         while True:
             await asyncio.sleep(_AGAIN_S)
-            waits = self.trouble is not None or (self.role != "worker" and bool(self._unready()))
+            waits = self.trouble is not None or not self._begun or (self.role != "worker" and bool(self._unready()))
             if time.monotonic() < said_s + (0 if waits else _SAID_EVERY_S):
                 continue
-            said_s = time.monotonic()
+            said_s, self._begun = time.monotonic(), self.candidacy is None or self.candidacy.looked
             times += 1
             if self.forwarder is not None:
                 self.forwarder.ask_silent()
