@@ -28,6 +28,7 @@ from evenmatch.errors import JournalBusy, JournalError
 from evenmatch.storage.postgres_line import Line
 from evenmatch.storage.postgres_nodes import LaneRow, NodeRow, lanes, nodes
 
+from .spells import Spells
 from .tenure import Tenure
 
 log = structlog.get_logger("evenmatch.candidacy")
@@ -106,6 +107,10 @@ class Candidacy:
         """
         self._node, self._line, self._take, self._named = node, line, take, named
         self.tenures: dict[int, Tenure] = {}
+        self.untaken = Spells(log, "a lane could not be taken", "a lane that could not be taken has an owner again")
+        self._blind = Spells(log, "lanes cannot be looked at", "lanes are looked at again")
+        self._stumbled = ""
+        """Why the last look failed, where that is our mistake."""
         self.looked = False
         """Has it tried for the lanes that there were when it began?"""
         self._free_since_s: dict[int, float] = {}
@@ -137,10 +142,14 @@ class Candidacy:
                     if not self._ending:
                         await self._look(rows, [row for row in there if row.alive and row.role in WORKERS])
                         self.looked = True
+                self._blind.end()
+                self._stumbled = ""
             except JournalError as error:
-                log.warning("lanes cannot be looked at", error=str(error))
-            except Exception:
-                log.exception("a look at the lanes failed; tried again")
+                self._blind.note(error)
+            except Exception as error:
+                if repr(error) != self._stumbled:
+                    log.exception("a look at the lanes failed; tried again")
+                self._stumbled = repr(error)
             await asyncio.sleep(_LOOK_S)
 
     async def _look(self, rows: list[LaneRow], workers: list[NodeRow]) -> None:
@@ -149,6 +158,8 @@ class Candidacy:
         self._free_since_s = {lane: self._free_since_s.get(lane, now_s) for lane in free}
         left_alone = {lane for lane, since_s in self._free_since_s.items() if now_s - since_s > LEFT_ALONE_S}
         self._resting = {lane: until_s for lane, until_s in self._resting.items() if until_s > now_s}
+        for name in {row.name for row in rows if row.journal not in free} & self.untaken.now.keys():
+            self.untaken.end(name)
         by_lane = {row.journal: row for row in rows}
         for lane in wanted(set(self.tenures), rows, workers, left_alone, closed(rows, self._named)):
             if lane not in self._resting or lane in left_alone:
@@ -173,9 +184,10 @@ class Candidacy:
         except JournalBusy:
             return  # another was faster
         except JournalError as error:
-            log.error("a lane could not be taken", lane=row.name, error=str(error))
+            self.untaken.note(error, row.name)
             return
         self.tenures[row.journal] = tenure
+        self.untaken.end(row.name)
         tenure.begin()
 
     def _lost(self, lane: int, why: str) -> None:

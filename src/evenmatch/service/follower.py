@@ -38,7 +38,7 @@ from .copies import Copies
 from .directory import Directory
 from .errands import Errand
 from .forecasts import Forecasts
-from .group import FAILED, unavailable
+from .group import FAILED, in_words, unavailable
 from .mailbox import Order, Question, Reply, Unavailable, give
 from .metrics import Metrics
 from .past_waves import PastWaves
@@ -95,7 +95,8 @@ class Follower:
         self.bell = Bell(_DEAF_S, _HEARD_S)
         """Rung when the journal has gone on, or somebody asks."""
         self.stopping = False
-        self.trouble: str | None = None
+        self._failing: str | None = None
+        """Why the journal could not be read, the last time."""
         self._told = 0
         """Up to here everybody who listens has heard of everything."""
         self._stale = False
@@ -127,9 +128,18 @@ class Follower:
     @property
     def ready(self) -> bool:
         """Can requests be answered, and carried out by somebody?"""
+        return self.trouble is None
+
+    @property
+    def trouble(self) -> str | None:
+        """Why they cannot, in words for anybody."""
+        if self._failing is not None or not self._following:
+            return self._failing or "the journal is being read"
         if not self.opened:
-            return self._following and self.late
-        return self._following and self.owned and not self.silent()
+            return None if self.late else "its queues are not open yet"
+        if not self.owned:
+            return "no owner"
+        return "the owner does not answer" if self.silent() else None
 
     @property
     def opened(self) -> bool:
@@ -219,15 +229,15 @@ class Follower:
                 self._failed(error)
             except Exception:
                 log.exception("a follower failed; it reads the journal anew")
-                self.trouble, self._following = "the journal is being read again", False
+                self._failing, self._following = "the journal is being read again", False
             self._answer_all()  # raises nothing: whoever asks this node must not wait for ever
         self._following = False
         self._answer_all()
 
     def _failed(self, error: JournalError) -> None:
-        if self.trouble is None:
+        if self._failing is None:
             log.error("the journal cannot be followed", lane=self.lane, error=str(error))
-        self.trouble, self._following = str(error), False
+        self._failing, self._following = in_words(error), False
         self.bell.wait(_AGAIN_S)
 
     def _load(self) -> None:
@@ -242,11 +252,11 @@ class Follower:
         if self._told:
             tell_unheard(self, self._told, self._clock.now_ms(), self._on_loop)
         self._told = self.engine.state.sequence
-        self.trouble, self._stale, self._following = None, False, True
+        self._failing, self._stale, self._following = None, False, True
         log.info("following", lane=self.lane, sequence=self.engine.state.sequence)
 
     def _catch_up(self) -> None:
-        if self.trouble is not None:
+        if self._failing is not None:
             self._load()
         while True:
             try:
@@ -311,7 +321,7 @@ class Follower:
             self._on_loop(give, replies)
 
     def _answer(self, question: Question, now_ms: int) -> Any:
-        if self.trouble is not None:
+        if self._failing is not None:
             return _BEHIND
         try:
             return question.ask(self.views, now_ms)
@@ -323,7 +333,7 @@ class Follower:
 
     def _read_reasons(self) -> None:
         """Why the last waves left tickets waiting (I10): the owner keeps that beside the journal."""
-        if self.trouble is not None or time.monotonic() < self._reasons_s + _REASONS_EVERY_S:
+        if self._failing is not None or time.monotonic() < self._reasons_s + _REASONS_EVERY_S:
             return
         self._reasons_s = time.monotonic()
         try:

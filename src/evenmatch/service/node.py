@@ -33,9 +33,12 @@ from .app import App
 from .candidacy import Candidacy
 from .follower import Follower
 from .forwarding import Forwarder
+from .group import in_words
 from .lanes import Lanes
 from .mailbox import Unavailable
 from .node_metrics import NodeMetrics
+from .served import Why, in_one_line, why_not
+from .spells import Spells
 from .tenure import Tenure
 
 log = structlog.get_logger("evenmatch.node")
@@ -46,6 +49,7 @@ _AGAIN_S: Final = 0.5
 _READ_S: Final = 1.0
 """Who names a queue that is not known waits so long until all is read that was written."""
 _HEARD_S: Final = 0.5
+_STARTING: Final = "starting"
 _NOT_OPEN: Final = "nothing was changed: this may be in a lane that cannot be seen from here yet, ask again ({})"
 _NOT_ASKED: Final = Unavailable("journal_unavailable", "nothing was changed: the journal's database cannot be used now")
 _SWEPT_EVERY: Final = 30
@@ -90,9 +94,7 @@ class Node:
         self._ending = threading.Event()
         self._listening = threading.Thread(target=self._listen, name="ear", daemon=True)
         self._saying: asyncio.Task[None] | None = None
-        self.unowned: list[str] = []
-        """Lanes that nobody owns, as of the last look."""
-        self.trouble: str | None = "it has just begun"
+        self.trouble: str | None = _STARTING
         """Why the database could not be asked, the last time."""
         self._rows: list[LaneRow] = []
         """The lanes, as of the last look."""
@@ -103,8 +105,7 @@ class Node:
         """It has said what it is since it had its share of the lanes."""
         self._complete = False
         """Once all lanes that there were could be asked; one that comes later stops nobody."""
-        self._unfollowed: dict[str, str] = {}
-        """Lanes that cannot be followed, and why."""
+        self._unfollowed = Spells(log, "a lane cannot be followed yet", "a lane is followed at last")
         if role != "worker":
             self._rows = lanes(self._line)
             self.lanes = Lanes({row.journal: self._app(row) for row in self._rows}, declared(self._line))
@@ -166,23 +167,37 @@ class Node:
     @property
     def ready(self) -> bool:
         """Can it do what its role asks for?"""
-        if self.trouble is not None or (self.candidacy is not None and not self.candidacy.looked):
-            return False
-        if self.role == "worker":
-            return self.candidacy is not None and all(t.owner.ready for t in self.candidacy.tenures.values())
-        followed = all(follower.ready and not follower.full() for follower in self.followers.values())
-        return followed and not self._unready()
+        return not self.hindrances()
 
-    def _held_up(self) -> list[str]:
+    def hindrances(self) -> list[Why]:
+        """Why it cannot, lane by lane."""
+        return self._held_up() if self.lanes is None else self.lanes.first.served.hindrances()
+
+    def _held_up(self) -> list[Why]:
         """What keeps it from being ready beside the lanes that it follows."""
-        return [self.trouble] if self.trouble is not None else self._unready()
+        if self.trouble is not None or not self._has_looked:
+            return [("", self.trouble or _STARTING)]
+        found = [] if self.candidacy is None else list(self.candidacy.untaken.now.items())
+        found += [(self._called(lane), why_not(tenure.owner)) for lane, tenure in self._tenures().items()]
+        if self.lanes is not None:
+            followed = {self._called(lane) for lane in self.apps}
+            unseen = sorted(self._unready() - followed)
+            found += [(lane, self._unfollowed.now.get(lane, "not followed yet")) for lane in unseen]
+        return [why for why in found if why[1]]
 
-    def _unready(self) -> list[str]:
+    @property
+    def _has_looked(self) -> bool:
+        return self.candidacy is None or self.candidacy.looked
+
+    def _tenures(self) -> dict[int, Tenure]:
+        return {} if self.candidacy is None else dict(self.candidacy.tenures)
+
+    def _unready(self) -> set[str]:
         """Lanes that clients may ask for and that are not served here: not followed, or their queues not open yet."""
         apps = self.apps
-        late = [row.name for row in self._rows if row.journal not in apps or not self.followers[row.journal].opened]
+        late = {row.name for row in self._rows if row.journal not in apps or not self.followers[row.journal].opened}
         self._complete = self._complete or not late
-        return list(self._unfollowed) if self._complete else late
+        return set(self._unfollowed.now) if self._complete else late
 
     def _listen(self) -> None:
         while not self._ending.is_set():
@@ -202,7 +217,7 @@ class Node:
 
     def _say_whether_heard(self) -> None:
         """Who will be rung for may look less often by itself."""
-        tenures = {} if self.candidacy is None else dict(self.candidacy.tenures)
+        tenures = self._tenures()
         bells = [tenure.inbox.bell for tenure in tenures.values()]
         bells += [follower.bell for follower in list(self.followers.values())]
         bells += [] if self.forwarder is None else [self.forwarder.bell]
@@ -217,7 +232,7 @@ class Node:
             waits = self.trouble is not None or not self._begun or (self.role != "worker" and bool(self._unready()))
             if time.monotonic() < said_s + (0 if waits else _SAID_EVERY_S):
                 continue
-            said_s, self._begun = time.monotonic(), self.candidacy is None or self.candidacy.looked
+            said_s, self._begun = time.monotonic(), self._has_looked
             times += 1
             if self.forwarder is not None:
                 self.forwarder.ask_silent()
@@ -257,11 +272,9 @@ class Node:
         try:
             app = await asyncio.to_thread(self._app, row)
         except JournalError as error:
-            if row.name not in self._unfollowed:
-                log.error("a lane cannot be followed yet", lane=row.name, error=str(error))
-            self._unfollowed[row.name] = str(error)
+            self._unfollowed.note(error, row.name)
             return
-        self._unfollowed.pop(row.name, None)
+        self._unfollowed.end(row.name)
         app.begin()
         self.lanes.add(row.journal, app)
 
@@ -276,7 +289,7 @@ class Node:
             if swept:
                 sweep(self._line)
         except JournalError as error:
-            self.trouble = str(error)
+            self.trouble = in_words(error)
             return []
         finally:
             self._looked_s = begun_s
@@ -287,7 +300,6 @@ class Node:
         rows = lanes(self._line)
         self._rows = rows  # before anybody hears of an owner: whoever owns one lane has made them all
         self._names = {row.journal: row.name for row in rows}
-        self.unowned = [row.name for row in rows if row.free]
         for row in rows:
             if row.journal in self.followers:
                 self.followers[row.journal].owned = not row.free
@@ -307,7 +319,7 @@ class Node:
 
     def counted(self) -> CollectorRegistry:
         """Its own numbers, as of now."""
-        tenures = {} if self.candidacy is None else dict(self.candidacy.tenures)
+        tenures = self._tenures()
         self.metrics.refresh(
             {self._called(lane): follower.lag_s for lane, follower in self.followers.items()},
             {self._called(lane): tenure.inbox.depth for lane, tenure in tenures.items()},
@@ -320,7 +332,7 @@ class Node:
 
     def about(self) -> dict[str, Any]:
         """What it says of itself."""
-        tenures = {} if self.candidacy is None else dict(self.candidacy.tenures)
+        tenures, hindrances = self._tenures(), self.hindrances()
         return {
             "version": self.version,
             "address": self.address,
@@ -328,12 +340,6 @@ class Node:
             "follows": {str(lane): follower.engine.state.sequence for lane, follower in self.followers.items()},
             "behind_s": {str(lane): round(follower.behind_s, 3) for lane, follower in self.followers.items()},
             "sockets": sum(app.hub.open for app in self.apps.values()),
-            "ready": self.ready,
-            "trouble": "" if self.ready else self._why_not(),
+            "ready": not hindrances,
+            "trouble": in_one_line(hindrances),
         }
-
-    def _why_not(self) -> str:
-        """What keeps it from being ready, as far as it is known."""
-        runners = [tenure.owner for tenure in ({} if self.candidacy is None else dict(self.candidacy.tenures)).values()]
-        known = [self.trouble, *(owner.trouble for owner in runners), *(one.trouble for one in self.followers.values())]
-        return next((why for why in known if why), "")

@@ -6,7 +6,7 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.openapi import ResponseSpec
 
 from .documented import problems
-from .served import ServedLanes, metrics_of, not_ready
+from .served import ServedLanes, in_one_line, metrics_of
 
 
 def operations_routes(served: ServedLanes) -> list[HTTPRouteHandler]:
@@ -26,13 +26,13 @@ def operations_routes(served: ServedLanes) -> list[HTTPRouteHandler]:
     )
     async def readyz() -> Response[dict[str, str]]:
         """No while the journal cannot be used, or the server is starting or stopping. Where there are several lanes,
-        all must be ready; `lanes` names those that are not."""
-        waiting = not_ready(served)
-        if not waiting and not served.held_up():
+        all must be ready; `lanes` names those that are not. `why` says what is missing, in words."""
+        waiting, found = served.not_ready(), served.hindrances()
+        if not found:
             return Response({"status": "ready"})
         told = ", ".join(f"{served[lane].runner.journal.lane_name} ({lane})" for lane in waiting)
         named = {"lanes": told} if len(served) > 1 and waiting else {}
-        return Response({"status": "not ready"} | named, status_code=503)
+        return Response({"status": "not ready", "why": in_one_line(found)} | named, status_code=503)
 
     @get(
         "/metrics",

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from evenmatch.errors import JournalBusy, JournalDamaged, JournalError, JournalStale, JournalUnavailable
+from evenmatch.errors import JournalBusy, JournalDamaged, JournalEdited, JournalError, JournalStale, JournalUnavailable
 
 from .postgres_line import Db, Line, called, refused_pooler
 from .postgres_sheaf import HELD, Sheaf
@@ -72,9 +72,10 @@ def _refuse_edited(db: Db, name: str, journal: int, last: int) -> None:
         (journal, journal),
     ).fetchone()
     if row is None or row[0] != last:
-        raise JournalDamaged(
-            f"{name}: the lease says that the journal ends at {last}, but it ends at {row[0] if row else 0}. "
-            "Somebody edited one of them: put it right, or restore a backup; it was left as it is"
+        raise JournalEdited(
+            name,
+            f"the lease says that the journal ends at {last}, but it ends at {row[0] if row else 0}. "
+            "Somebody edited one of them: put it right, or restore a backup; it was left as it is",
         )
 
 
@@ -102,7 +103,7 @@ def read(db: Db, name: str, journal: int) -> tuple[int, int]:
 
 
 def _missing(name: str, journal: int) -> JournalDamaged:
-    return JournalDamaged(f"{name}: the lease of journal {journal} is missing. Restore it from a backup")
+    return JournalEdited(name, f"the lease of journal {journal} is missing. Restore it from a backup")
 
 
 def proven(db: Db, name: str, journal: int, fence: int) -> int:
