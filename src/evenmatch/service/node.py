@@ -236,8 +236,11 @@ class Node:
             times += 1
             if self.forwarder is not None:
                 self.forwarder.ask_silent()
-            async with self._turn:
-                await self._follow_new(await asyncio.to_thread(self._say, swept=times % _SWEPT_EVERY == 0))
+            try:
+                async with self._turn:
+                    await self._follow_new(await asyncio.to_thread(self._say, swept=times % _SWEPT_EVERY == 0))
+            except Exception:  # who says nothing more counts as gone
+                log.exception("a look round failed; tried again")
 
     async def missing(self) -> Unavailable | None:
         """Look for lanes and queues that came since; why there may be some that cannot be seen from here yet."""
