@@ -285,6 +285,17 @@ def test_a_lane_that_cannot_be_taken_is_told_by_its_worker_and_logged_once(url: 
     assert worker.log.read_text().count("a lane that could not be taken has an owner again") == 1
 
 
+@pytest.mark.parametrize("role", ["worker", None])
+def test_a_lease_that_was_deleted_is_told_though_nobody_asks_for_anything(
+    url: str, make_server: MakeServer, role: str | None
+) -> None:
+    server = make_server(queue("duel"), place=url, **({"EVENMATCH_ROLE": role} if role else {}))
+    eventually(lambda: status(url)["lanes"][0]["owner"] is not None, "an owner")
+    bare(url, "DELETE FROM evenmatch.leases")
+    said = ("lane main: " if role else "") + "the lease of journal 1 is missing. Restore it from a backup"
+    eventually(lambda: why(server) == said, "the reason")
+
+
 def test_a_database_that_is_away_is_told_without_its_address(make_server: MakeServer) -> None:
     with postgres.running() as server:
         nodes = [make_server(queue("duel"), place=server.url, EVENMATCH_ROLE=role) for role in ("worker", "api")]

@@ -10,7 +10,7 @@ import msgspec
 from prometheus_client import CollectorRegistry
 
 from . import metrics_together
-from .group import DATABASE_FAILS
+from .group import in_words
 from .runner import Runner
 from .sockets import Hub
 from .views import QueueView, Views
@@ -56,8 +56,9 @@ def why_not(runner: Runner) -> str:
         return "stopping"
     if not runner.ready:
         return runner.trouble or "the journal is being read"
-    if not runner.journal.reachable:
-        return DATABASE_FAILS
+    fault = runner.journal.fault
+    if fault is not None:
+        return in_words(fault)
     return "the mailbox is full" if runner.full() else ""
 
 

@@ -148,7 +148,7 @@ class Keeper:
         except BaseException:
             self._line.close()
             raise
-        self.trouble: str | None = None
+        self._trouble: JournalError | None = None
         """Why the lease could not be renewed the last time."""
         self._renewed_s = time.monotonic()
         self.lost: Callable[[str], None] = lambda _: None
@@ -163,18 +163,20 @@ class Keeper:
             asked_s = time.monotonic()
             try:
                 self._renew()
-                self.trouble, pause, self._renewed_s = None, _RENEWED_EVERY_S, asked_s
+                self._trouble, pause, self._renewed_s = None, _RENEWED_EVERY_S, asked_s
             except JournalStale as error:
-                self.trouble = str(error)
+                self._trouble = error
                 self.lost(str(error))
                 return
             except JournalError as error:
-                self.trouble, pause = str(error), _RETRY_S
+                self._trouble, pause = error, _RETRY_S
 
     @property
-    def healthy(self) -> bool:
-        """Was the lease renewed the last time, and lately? A database that hangs gives no answer, not even a no."""
-        return self.trouble is None and time.monotonic() - self._renewed_s < LEASE_S
+    def fault(self) -> JournalError | None:
+        """Why the lease was not renewed the last time, or lately: a database that hangs does not even say no."""
+        if self._trouble is None and time.monotonic() - self._renewed_s >= LEASE_S:
+            return JournalUnavailable(f"{self._name} gives no answer: the lease could not be renewed")
+        return self._trouble
 
     def confirm(self, db: Db) -> int:
         """Over a new connection, from any thread: still the owner? Returns the last sequence written."""
