@@ -80,7 +80,7 @@ def test_a_place_that_is_neither_file_nor_postgresql_is_refused(place: str) -> N
     ("place", "said"),
     [
         ("postgresql://u:s3cret@127.0.0.1:notaport/d", "cannot be reached"),
-        ("postgresql://u:s3cret@127.0.0.1/d?nosuchoption=1", "not a URL of PostgreSQL"),
+        ("postgresql://u:s3cret@127.0.0.1/d?nosuchoption=1", "does not know, nosuchoption: leave it out"),
         ("postgresql://u:s3cret@127.0.0.1:1/d", "cannot be reached"),
         ("postgresql://u:s3cret@[bad/d", "not a URL of PostgreSQL"),
         ("postgresql://127.0.0.1:1/d?user=u&password=s3cret", "cannot be reached"),

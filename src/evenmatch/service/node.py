@@ -263,7 +263,7 @@ class Node:
         """Is all known here that a lane had at the last look, its queues first of all?"""
         if row.journal not in self.apps:
             return False
-        return 0 < max(1, row.last) <= self.followers[row.journal].engine.state.sequence
+        return max(1, row.last) <= self.followers[row.journal].engine.state.sequence
 
     async def _follow_new(self, rows: list[LaneRow]) -> None:
         for row in rows:

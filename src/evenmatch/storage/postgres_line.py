@@ -167,7 +167,7 @@ def _unread(name: str, said: str) -> str:
     if unknown is None or unknown[1] == HIDDEN:
         return f"{name} is not a URL of PostgreSQL ({said}): use postgresql://user@host:5432/database. {_ENCODE}"
     known = [option.keyword.decode() for option in psycopg.pq.Conninfo.get_defaults()]
-    near = difflib.get_close_matches(unknown[1], known, 1)
+    near = difflib.get_close_matches(unknown[1], known, 1, 0.75)
     hint = f"did you mean {near[0]}?" if near else "leave it out"
     return f"{name} has a parameter that libpq does not know, {unknown[1]}: {hint}"
 
