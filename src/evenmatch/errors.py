@@ -13,6 +13,7 @@ An expected "no" to a command is not here: it is a `Refusal`, a value with a rea
     └── JournalError           the journal could not do what was asked; nothing was half-done
         ├── JournalForeign     the file is not an evenmatch journal
         ├── JournalDamaged     the file is one, but its content is not what was written
+        │   └── JournalEdited  somebody edited or deleted its lease, or its commits
         ├── JournalNewer       the file was written by a newer evenmatch
         ├── JournalBusy        another process owns the file
         ├── JournalStale       another owner has taken over since (I9)
@@ -29,6 +30,7 @@ __all__ = [
     "JournalBusy",
     "JournalConflict",
     "JournalDamaged",
+    "JournalEdited",
     "JournalError",
     "JournalForeign",
     "JournalNewer",
@@ -95,6 +97,15 @@ class JournalForeign(JournalError):
 
 class JournalDamaged(JournalError):
     """The journal's content is not what was written."""
+
+
+class JournalEdited(JournalDamaged):
+    """Somebody edited or deleted the journal's lease, or its commits."""
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(f"{name}: {why}")
+        self.why = why
+        """The same without the name of the journal, for anybody."""
 
 
 class JournalNewer(JournalError):

@@ -72,7 +72,8 @@ def make_node(
         tenure.room.prepare(queue.spec for queue in tenure.owner.engine.state.by_index)
         return tenure
 
-    node = Node(settings.role, settings, place, follow=follow, serve=serve, take=take, version=version)
+    named = {lanes.get(spec.name, MAIN) for spec in specs}
+    node = Node(settings.role, settings, place, follow=follow, serve=serve, take=take, named=named, version=version)
     return node, NodeApp(node)
 
 
@@ -95,5 +96,4 @@ def _make_lanes(line: Line, specs: tuple[QueueSpec, ...], lanes: Mapping[str, st
                 f"the queue {spec.name} is in the lane {found}, and its tickets and matches with it: "
                 f"it cannot go to {wanted}. Leave it there, or open a queue of another name in {wanted}"
             )
-    for name in sorted({lanes.get(spec.name, MAIN) for spec in specs} - {*known.values()}):
-        postgres_lanes.make_lane(line, name)
+    postgres_lanes.make_lanes(line, sorted({lanes.get(spec.name, MAIN) for spec in specs} - {*known.values()}))

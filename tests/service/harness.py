@@ -120,8 +120,8 @@ class Server:
 
     # -- life ----------------------------------------------------------------------------------------------------------
 
-    def start(self, *, file_size_max: int | None = None) -> "Server":
-        """Start the process and wait until it is ready. `file_size_max`: a disk that is full at this size."""
+    def start(self, *, file_size_max: int | None = None, ready: bool = True) -> "Server":
+        """Start the process and wait until it is `ready`. `file_size_max`: a disk that is full at this size."""
         assert self.process is None, "it runs already"
 
         def limit() -> None:
@@ -146,7 +146,8 @@ class Server:
         self.http = httpx.Client(base_url=self.url, timeout=PATIENCE_S)
         self.client.close()
         self.client = SyncClient(self.url, patience_s=0, wait_s=PATIENCE_S)
-        eventually(self._is_ready, "readiness")
+        if ready:
+            eventually(self._is_ready, "readiness")
         return self
 
     def _address(self) -> str:

@@ -6,7 +6,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenmatch.service.candidacy import Count, counts, surplus, wanted
+from evenmatch.service.candidacy import Count, closed, counts, surplus, wanted
 from evenmatch.storage.postgres_nodes import LaneRow, NodeRow
 
 
@@ -39,6 +39,13 @@ def test_what_stays_free_is_wanted_by_everybody() -> None:
 def test_what_a_dead_owner_left_is_wanted_at_once_whatever_the_share() -> None:
     rows = [lane(1, A), lane(2, left=True), lane(3)]
     assert wanted({1}, rows, [A, B, C], set()) == [2]
+
+
+def test_a_lane_that_nobody_has_opened_is_for_those_who_have_queues_for_it() -> None:
+    rows = [lane(1), lane(2), lane(3)]
+    assert closed(rows, {"lane3"}) == {2}
+    assert wanted(set(), rows, [A], {2}, closed(rows, {"lane3"})) == [1, 3]
+    assert closed([LaneRow(2, "lane2", "", 1, 7, True, 0.0, 0, 0.0)], {"main"}) == set()
 
 
 def test_who_has_too_many_gives_one_back_only_to_somebody_with_room() -> None:

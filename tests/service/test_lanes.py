@@ -493,7 +493,9 @@ def test_a_server_is_ready_once_all_its_lanes_are(tmp_path: Path) -> None:
         assert await operator.ask("GET", "/readyz") == {"status": "ready"}
         broken(operator.lanes, 2)
         await operator.ask("POST", "/v1/queues/wide/tickets", JOIN, 503)
-        assert await operator.ask("GET", "/readyz", None, 503) == {"status": "not ready", "lanes": "main (2)"}
+        told = await operator.ask("GET", "/readyz", None, 503)
+        assert told.pop("why").startswith("lane main: the ")
+        assert told == {"status": "not ready", "lanes": "main (2)"}
         assert await operator.ask("GET", "/healthz") == {"status": "ok"}
         await operator.join("pool", "ann")  # the other lane goes on
         broken(operator.lanes, 2, False)

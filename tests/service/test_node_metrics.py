@@ -1,16 +1,20 @@
 """Metrics of the processes of a cluster: each role has its own, nothing is counted twice, and the text parses."""
 
+import os
 import re
+import signal
+import time
 from collections import Counter
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from evenmatch.cli.top import samples_of
+from evenmatch.service.metrics import Peak
 from tests import postgres
 
 from .conftest import MakeServer
-from .harness import Server, eventually, queue
+from .harness import Server, evenmatch, eventually, queue
 
 TWO_LANES = queue("duel") + queue("ranked") + '[lanes]\neu = ["ranked"]\n'
 NODE = {"evenmatch_node_info", "evenmatch_lanes_owned"}
@@ -98,3 +102,37 @@ def test_a_request_that_nobody_carries_out_is_counted_as_not_done(url: str, make
     found = read(api)
     assert found["evenmatch_forwarded_total"][(("outcome", "not_done"),)] == 1.0
     assert found["evenmatch_forward_seconds_count"][()] == 1.0
+
+
+def test_a_process_that_slept_is_behind_no_longer_than_it_is(url: str, make_server: MakeServer) -> None:
+    make_server(queue("duel", size=100), place=url, EVENMATCH_ROLE="worker")
+    awake, sleepy = (make_server(None, place=url, EVENMATCH_ROLE="api") for _ in range(2))
+    assert sleepy.process is not None
+    os.kill(sleepy.process.pid, signal.SIGSTOP)
+    awake.join("duel", "ann")
+    time.sleep(6.0)
+    os.kill(sleepy.process.pid, signal.SIGCONT)
+    woke_s = time.monotonic()
+    eventually(lambda: sleepy.waiting("duel") == 1, "what was missed")
+    eventually(lambda: evenmatch("cluster", "status", "--db", url).returncode == 0, "health")
+    assert time.monotonic() < woke_s + 5.0
+    (lag_s,) = read(sleepy)["evenmatch_follower_lag_seconds"].values()
+    assert lag_s > 5.0, "what was of late is remembered for ten seconds"
+
+
+def test_the_highest_of_late_is_forgotten_after_ten_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s = 1_001.0
+    monkeypatch.setattr("evenmatch.service.metrics.time.monotonic", lambda: now_s)
+    peak = Peak()
+    assert peak.read() == 0.0
+    peak.note(7.0)
+    peak.note(3.0)
+    for passed_s in range(8):
+        now_s = 1_001.0 + passed_s
+        assert peak.read() == 7.0
+    now_s = 1_006.0
+    peak.note(2.0)
+    now_s = 1_011.0
+    assert peak.read() == 2.0
+    now_s = 1_100.0
+    assert peak.read() == 0.0

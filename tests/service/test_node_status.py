@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from tests import postgres
 from tests.postgres import bare
 
 from .conftest import MakeServer
-from .harness import evenmatch, eventually, queue
+from .harness import Server, evenmatch, eventually, queue
 
 TWO_LANES = queue("duel") + queue("ranked") + '[lanes]\neu = ["ranked"]\n'
 
@@ -199,7 +200,7 @@ def test_a_lane_without_an_owner_says_for_how_long() -> None:
     assert not found["healthy"]
     assert found["verdict"].split("; ") == [
         "lane eu has had no owner for 75 s or longer",
-        "lane us has never had an owner",
+        "lane us has never had an owner: start a worker whose queues.toml has queues in it",
         "lane asia has no owner: the last one's connection ended",
     ]
 
@@ -247,6 +248,74 @@ def test_an_owner_that_was_not_seen_and_what_keeps_a_node_from_being_ready_are_t
     assert [one["trouble"] for one in found["nodes"]] == ["", "the lease was edited", ""]
 
 
+def why(server: Server) -> str:
+    """Why a server is not ready, as it says itself: without the database's address and user. Empty = it is ready."""
+    answer = server.http.get("/readyz")
+    said = answer.json()
+    assert (answer.status_code, said["status"]) == ((503, "not ready") if "why" in said else (200, "ready"))
+    for secret in ("://", "127.0.0.1", "owner:", "@", "connection"):
+        assert secret not in answer.text
+    return str(said.get("why", ""))
+
+
+def test_a_node_without_an_owner_says_so_and_its_status_too(url: str, make_server: MakeServer) -> None:
+    worker = make_server(TWO_LANES, place=url, EVENMATCH_ROLE="worker")
+    node = make_server(None, place=url, EVENMATCH_ROLE="api")
+    assert why(node) == why(worker) == ""
+    worker.stop()
+    eventually(lambda: why(node) == "lanes main, eu: no owner", "what is missing")
+    assert node.http.get("/readyz").json()["lanes"] == "main (1), eu (2)"
+    status_when(url, lambda seen: [one["trouble"] for one in seen["nodes"]] == ["lanes main, eu: no owner"], "the same")
+
+
+def test_a_lane_that_cannot_be_taken_is_told_by_its_worker_and_logged_once(url: str, make_server: MakeServer) -> None:
+    worker = make_server(queue("duel"), place=url, EVENMATCH_ROLE="worker")
+    eventually(lambda: status(url)["lanes"][0]["owner"] is not None, "an owner")
+    worker.stop()
+    bare(url, "UPDATE evenmatch.leases SET last = last + 100")
+    worker.start(ready=False)
+    eventually(lambda: "lane main: the lease says that the journal ends at" in why(worker), "the reason")
+    status_when(url, lambda seen: "lane main: the lease says" in seen["nodes"][0]["trouble"], "the same")
+    time.sleep(1.5)
+    assert worker.log.read_text().count("a lane could not be taken") == 1
+    bare(url, "UPDATE evenmatch.leases SET last = last + 100")
+    eventually(lambda: worker.log.read_text().count("a lane could not be taken") == 2, "other words")
+    bare(url, "UPDATE evenmatch.leases SET last = last - 200")
+    eventually(lambda: why(worker) == "", "readiness")
+    assert worker.log.read_text().count("a lane that could not be taken has an owner again") == 1
+
+
+@pytest.mark.parametrize("role", ["worker", None])
+def test_a_lease_that_was_deleted_is_told_though_nobody_asks_for_anything(
+    url: str, make_server: MakeServer, role: str | None
+) -> None:
+    server = make_server(queue("duel"), place=url, **({"EVENMATCH_ROLE": role} if role else {}))
+    eventually(lambda: status(url)["lanes"][0]["owner"] is not None, "an owner")
+    bare(url, "DELETE FROM evenmatch.leases")
+    said = ("lane main: " if role else "") + "the lease of journal 1 is missing. Restore it from a backup"
+    eventually(lambda: why(server) == said, "the reason")
+
+
+def test_a_database_that_is_away_is_told_without_its_address(make_server: MakeServer) -> None:
+    with postgres.running() as server:
+        nodes = [make_server(queue("duel"), place=server.url, EVENMATCH_ROLE=role) for role in ("worker", "api")]
+        server.stop()
+        for node in nodes:
+            eventually(lambda node=node: why(node) == "the database cannot be used", "the reason")  # type: ignore[misc]
+        alone_text = nodes[0].log.read_text()
+        assert alone_text.count("lanes cannot be looked at") <= 2
+        server.start()
+        for node in nodes:
+            eventually(lambda node=node: why(node) == "", "readiness")  # type: ignore[misc]
+
+
+def test_a_server_that_is_alone_says_why_it_is_not_ready_without_the_address(make_server: MakeServer) -> None:
+    with postgres.running() as database:
+        server = make_server(queue("duel"), place=database.url)
+        database.stop()
+        eventually(lambda: why(server) == "the database cannot be used", "the reason")
+
+
 @pytest.mark.parametrize("role", ["worker", "all"])
 def test_an_owner_that_cannot_write_is_not_ready_says_why_and_goes_on_when_it_can(
     url: str, make_server: MakeServer, role: str
@@ -259,6 +328,10 @@ def test_an_owner_that_cannot_write_is_not_ready_says_why_and_goes_on_when_it_ca
     eventually(lambda: owner.http.get("/readyz").status_code == 503, "an owner that is not ready")
     found = status_when(url, lambda seen: "Somebody edited" in seen["verdict"], "the reason")
     assert not found["healthy"]
+    assert "lane main: the lease says that the journal ends at" in why(owner)
+    if serving is not owner:
+        eventually(lambda: why(serving) == "lane main: the owner does not answer", "what the node knows of it")
+        status_when(url, lambda seen: "lane main: the owner does not answer" in seen["verdict"], "the same")
     assert re.search(r"^evenmatch_commit_failures_total [1-9]", owner.http.get("/metrics").text, re.MULTILINE)
     log = owner.log.read_text()
     assert log.count("commit failed") <= 3, "it says so once and not for every try"

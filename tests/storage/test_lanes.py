@@ -1,5 +1,6 @@
 """Several lanes of one database: each has its own journal, and all share the players."""
 
+import contextlib
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -38,7 +39,7 @@ from evenmatch.storage.erasing import Erasure
 from evenmatch.storage.outbox import Letter
 from evenmatch.storage.places import open_store
 from evenmatch.storage.postgres import PostgresJournal
-from evenmatch.storage.postgres_lanes import Lane, lanes, make_lane
+from evenmatch.storage.postgres_lanes import Lane, lanes, make_lane, make_lanes
 from evenmatch.storage.postgres_line import Line
 from evenmatch.storage.postgres_rows import COPIED_FROM
 from evenmatch.storage.protocol import Checkpoint, Commit
@@ -62,6 +63,15 @@ def made(url: str, name: str) -> Lane:
         return make_lane(line, name)
     finally:
         line.close()
+
+
+def test_lanes_are_made_together_or_not_at_all(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with contextlib.closing(Line(url, "the database")) as line:
+        assert make_lanes(line, ["asia", "eu", "us"]) == [Lane(3, "asia"), Lane(2, "eu"), Lane(4, "us")]
+        monkeypatch.setattr("evenmatch.storage.postgres_lanes.LANES_MOST", 5)
+        with pytest.raises(JournalError, match="5 lanes already"):
+            make_lanes(line, ["africa", "oceania"])
+        assert [lane.name for lane in lanes(line)] == ["main", "eu", "asia", "us"]
 
 
 @pytest.fixture

@@ -18,6 +18,10 @@ PLACES = (
     "postgresql://127.0.0.1:1/base?user=leak&password={}&connect_timeout=2&sslmode=disable",
     "postgresql://leak@127.0.0.1:1/base?sslpassword={}",
     "postgresql://leak@corp:{}@127.0.0.1:1/base",
+    "postgresql://leak@127.0.0.1:1/base?pasword={}",
+    "postgresql://leak@127.0.0.1:1/base?sslmode=disable&sslpasword={}&connect_timeout=2",
+    "postgresql://leak@127.0.0.1:1/base?passwort={}",
+    "postgresql://127.0.0.1:1/base?user=leak&pass={}",
 )
 REFUSED = (
     "mysql://leak:{}@127.0.0.1/base",
@@ -115,6 +119,44 @@ def test_what_is_no_password_is_shown() -> None:
     assert shown("postgresql://u:forgot-the-host") == "postgresql://***"
 
 
+@pytest.mark.parametrize(
+    ("options", "seen", "said"),
+    [
+        ("pasword=hush", "pasword=***", "does not know, pasword: did you mean password?"),
+        ("%70asword=hush", "pasword=***", "does not know, pasword: did you mean password?"),
+        ("sslmod=hush", "sslmod=***", "does not know, sslmod: did you mean sslmode?"),
+        ("schema=hush", "schema=***", "does not know, schema: leave it out"),
+        ("schema=hush&hush2=hush3", "schema=***", "does not know, schema: leave it out"),
+        ("schema=hush&sslmode=require", "schema=***&sslmode=require", "does not know, schema: leave it out"),
+    ],
+)
+def test_an_option_that_libpq_does_not_know_is_told_by_its_name_alone(options: str, seen: str, said: str) -> None:
+    place = f"postgresql://u@127.0.0.1:1/d?{options}"
+    assert shown(place) == f"postgresql://u@127.0.0.1:1/d?{seen}"
+    found = told(place)
+    assert said in found
+    assert "hush" not in found
+    assert "%40" not in found
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "postgresql://u@127.0.0.1:1/d?password=some&hush=9",
+        "postgresql://u@127.0.0.1:1/d?pasword=some&hush=9",
+        "postgresql://u@127.0.0.1:1/d?pasword=some@hush?hush2=9",
+        "postgresql://u@127.0.0.1:1/d?hush",
+        "postgresql://u@127.0.0.1:1/d?x y hush=9",
+        "postgresql://u:12345?hush=9",
+        "postgresql://u:some?hush=9&hush2=9@127.0.0.1:1/d",
+    ],
+)
+def test_a_piece_of_a_password_is_not_taken_for_the_name_of_an_option(place: str) -> None:
+    found = shown(place) + told(place)
+    assert "hush" not in found
+    assert "some" not in found
+
+
 def test_a_short_password_leaves_the_words_of_a_message_whole() -> None:
     assert "Connection refused" in told("postgresql://u:e@127.0.0.1:1/d")
     assert "***" not in told("postgresql://u:e@127.0.0.1:1/d").partition("cannot be reached")[2]
@@ -127,8 +169,11 @@ def test_whoever_pasted_a_password_is_told_how_to_write_it() -> None:
 
 
 @pytest.mark.parametrize("password", ["hush#hush2", "hush/hush2", "hush@hush2", "hush%zz"])
-def test_no_verb_prints_a_password(password: str) -> None:
-    place = f"postgresql://leak:{password}@127.0.0.1:1/base"
+@pytest.mark.parametrize(
+    "form", ["postgresql://leak:{}@127.0.0.1:1/base", "postgresql://leak@127.0.0.1:1/b?pasword={}"]
+)
+def test_no_verb_prints_a_password(form: str, password: str) -> None:
+    place = form.format(password)
     for words in (
         ("serve", "--db", place),
         ("serve", "--role", "worker", "--db", place),

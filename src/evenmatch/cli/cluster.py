@@ -187,6 +187,8 @@ def _unowned(row: "LaneRow") -> str:
         return (
             f"lane {row.name} has no lease: somebody has deleted its row in the table leases; restore it from a backup"
         )
+    if row.journal > 1 and not row.fence:
+        return f"lane {row.name} has never had an owner: start a worker whose queues.toml has queues in it"
     if row.over_s is None:
         return f"lane {row.name} has {'no owner: the last one gave it back' if row.fence else 'never had an owner'}"
     if row.over_s < 0:

@@ -10,7 +10,8 @@
    how many is told by the leases, not by what processes said of themselves a moment ago: by that one too many went.
 3. A lane is given back for somebody else only if that one has spoken since it was seen to have so few: one that has
    just died has few lanes as well.
-4. A worker that ends gives all of them back. One that dies leaves leases that are free as soon as the database has
+4. A lane that nobody has opened yet is for those whose queues.toml has queues for it: another would open it without.
+5. A worker that ends gives all of them back. One that dies leaves leases that are free as soon as the database has
    noticed the end of its sessions, or after ten seconds.
 """
 
@@ -18,7 +19,7 @@ import asyncio
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Final, NamedTuple
 
 import structlog
@@ -27,6 +28,7 @@ from evenmatch.errors import JournalBusy, JournalError
 from evenmatch.storage.postgres_line import Line
 from evenmatch.storage.postgres_nodes import LaneRow, NodeRow, lanes, nodes
 
+from .spells import Spells
 from .tenure import Tenure
 
 log = structlog.get_logger("evenmatch.candidacy")
@@ -38,13 +40,27 @@ _RESTS_S: Final = 5.0
 """A lane that was given back is not taken again for so long."""
 
 
-def wanted(own: set[int], rows: list[LaneRow], workers: list[NodeRow], left_alone: set[int]) -> list[int]:
-    """The lanes to try for, in order."""
+def wanted(
+    own: set[int],
+    rows: list[LaneRow],
+    workers: list[NodeRow],
+    left_alone: set[int],
+    barred: Collection[int] = (),
+) -> list[int]:
+    """The lanes to try for, in order; never those that are `barred`."""
     share = math.ceil(len(rows) / max(1, len(workers)))
     room = max(0, share - len(own))
-    free = [row for row in rows if row.free and row.journal not in own]
+    free = [row for row in rows if row.free and row.journal not in own and row.journal not in barred]
     beyond = [row for row in free[room:] if row.left or row.journal in left_alone]
     return [row.journal for row in free[:room] + beyond]
+
+
+def closed(rows: list[LaneRow], named: Collection[str]) -> set[int]:
+    """The lanes that nobody has opened yet and that this worker has no queues for; `named`: those that it has some for.
+
+    Main is everybody's: it may well have none.
+    """
+    return {row.journal for row in rows if not row.last and row.journal > 1 and row.name not in named}
 
 
 def surplus(own: set[int], rows: list[LaneRow], workers: list[NodeRow], node: str) -> int | None:
@@ -78,10 +94,25 @@ def counts(before: Mapping[str, Count], rows: list[LaneRow], workers: list[NodeR
 class Candidacy:
     """The lanes that this process owns, and its tries for others."""
 
-    def __init__(self, node: str, line: Line, take: Callable[[LaneRow, Callable[[str], None]], Tenure]) -> None:
-        """`take` gets a lane's lease and reads its journal, in any thread; JournalBusy where another was faster."""
-        self._node, self._line, self._take = node, line, take
+    def __init__(
+        self,
+        node: str,
+        line: Line,
+        take: Callable[[LaneRow, Callable[[str], None]], Tenure],
+        named: Collection[str],
+    ) -> None:
+        """`take` gets a lane's lease and reads its journal, in any thread; JournalBusy where another was faster.
+
+        `named`: the lanes that its queues.toml has queues for.
+        """
+        self._node, self._line, self._take, self._named = node, line, take, named
         self.tenures: dict[int, Tenure] = {}
+        self.untaken = Spells(log, "a lane could not be taken", "a lane that could not be taken has an owner again")
+        self._blind = Spells(log, "lanes cannot be looked at", "lanes are looked at again")
+        self._stumbled = ""
+        """Why the last look failed, where that is our mistake."""
+        self.looked = False
+        """Has it tried for the lanes that there were when it began?"""
         self._free_since_s: dict[int, float] = {}
         self._resting: dict[int, float] = {}
         self._counts: dict[str, Count] = {}
@@ -110,10 +141,15 @@ class Candidacy:
                 async with self._turn:
                     if not self._ending:
                         await self._look(rows, [row for row in there if row.alive and row.role in WORKERS])
+                        self.looked = True
+                self._blind.end()
+                self._stumbled = ""
             except JournalError as error:
-                log.warning("lanes cannot be looked at", error=str(error))
-            except Exception:
-                log.exception("a look at the lanes failed; tried again")
+                self._blind.note(error)
+            except Exception as error:
+                if repr(error) != self._stumbled:
+                    log.exception("a look at the lanes failed; tried again")
+                self._stumbled = repr(error)
             await asyncio.sleep(_LOOK_S)
 
     async def _look(self, rows: list[LaneRow], workers: list[NodeRow]) -> None:
@@ -122,8 +158,10 @@ class Candidacy:
         self._free_since_s = {lane: self._free_since_s.get(lane, now_s) for lane in free}
         left_alone = {lane for lane, since_s in self._free_since_s.items() if now_s - since_s > LEFT_ALONE_S}
         self._resting = {lane: until_s for lane, until_s in self._resting.items() if until_s > now_s}
+        for name in {row.name for row in rows if row.journal not in free} & self.untaken.now.keys():
+            self.untaken.end(name)
         by_lane = {row.journal: row for row in rows}
-        for lane in wanted(set(self.tenures), rows, workers, left_alone):
+        for lane in wanted(set(self.tenures), rows, workers, left_alone, closed(rows, self._named)):
             if lane not in self._resting or lane in left_alone:
                 await self._try(by_lane[lane])
         self._counts = counts(self._counts, rows, workers, now_s)
@@ -146,9 +184,10 @@ class Candidacy:
         except JournalBusy:
             return  # another was faster
         except JournalError as error:
-            log.error("a lane could not be taken", lane=row.name, error=str(error))
+            self.untaken.note(error, row.name)
             return
         self.tenures[row.journal] = tenure
+        self.untaken.end(row.name)
         tenure.begin()
 
     def _lost(self, lane: int, why: str) -> None:

@@ -38,7 +38,7 @@ from .copies import Copies
 from .directory import Directory
 from .errands import Errand
 from .forecasts import Forecasts
-from .group import FAILED, unavailable
+from .group import FAILED, in_words, unavailable
 from .mailbox import Order, Question, Reply, Unavailable, give
 from .metrics import Metrics
 from .past_waves import PastWaves
@@ -75,6 +75,8 @@ class Follower:
         """All that was written is read, or will be in a moment."""
         self.owned = True
         """Somebody owns the lane, as far as the node knows."""
+        self.late = False
+        """The lane came when the node served others already: until its queues are open nobody misses it."""
         self.silent: Callable[[], bool] = lambda: False
         """Does its owner let requests lie?"""
         self.erasures = 0
@@ -93,14 +95,17 @@ class Follower:
         self.bell = Bell(_DEAF_S, _HEARD_S)
         """Rung when the journal has gone on, or somebody asks."""
         self.stopping = False
-        self.trouble: str | None = None
+        self._failing: str | None = None
+        """Why the journal could not be read, the last time."""
         self._told = 0
         """Up to here everybody who listens has heard of everything."""
         self._stale = False
         """Ratings or names have changed since they were read."""
         self._reasons_s = 0.0
         self._looked_s = time.monotonic()
-        """When all that was written had been read."""
+        """When the journal was looked at the last time."""
+        self._behind_s = 0.0
+        """How old the last commit was that this look found; 0 = it found none."""
         self._waiting: list[tuple[int, asyncio.Future[None]]] = []
         """Who waits for the journal to reach a sequence; on the event loop."""
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -123,7 +128,23 @@ class Follower:
     @property
     def ready(self) -> bool:
         """Can requests be answered, and carried out by somebody?"""
-        return self._following and self.owned and not self.silent()
+        return self.trouble is None
+
+    @property
+    def trouble(self) -> str | None:
+        """Why they cannot, in words for anybody."""
+        if self._failing is not None or not self._following:
+            return self._failing or "the journal is being read"
+        if not self.opened:
+            return None if self.late else "its queues are not open yet"
+        if not self.owned:
+            return "no owner"
+        return "the owner does not answer" if self.silent() else None
+
+    @property
+    def opened(self) -> bool:
+        """Has it seen a commit? The first one opens the lane's queues."""
+        return self.engine.state.sequence > 0
 
     @property
     def lag_s(self) -> float:
@@ -131,8 +152,17 @@ class Follower:
 
         A look that finds nothing new is no lag, however long the last commit is ago.
         """
+        return max(self.metrics.lag.read(), self._unseen_s)
+
+    @property
+    def behind_s(self) -> float:
+        """How far behind the journal it is now: no more of what is over than the last look still saw."""
+        return max(self._behind_s, self._unseen_s)
+
+    @property
+    def _unseen_s(self) -> float:
         unseen_s = time.monotonic() - self._looked_s
-        return max(self.metrics.lag.read(), unseen_s if unseen_s > _UNSEEN_S else 0.0)
+        return unseen_s if unseen_s > _UNSEEN_S else 0.0
 
     @property
     def depth(self) -> int:
@@ -199,15 +229,15 @@ class Follower:
                 self._failed(error)
             except Exception:
                 log.exception("a follower failed; it reads the journal anew")
-                self.trouble, self._following = "the journal is being read again", False
+                self._failing, self._following = "the journal is being read again", False
             self._answer_all()  # raises nothing: whoever asks this node must not wait for ever
         self._following = False
         self._answer_all()
 
     def _failed(self, error: JournalError) -> None:
-        if self.trouble is None:
+        if self._failing is None:
             log.error("the journal cannot be followed", lane=self.lane, error=str(error))
-        self.trouble, self._following = str(error), False
+        self._failing, self._following = in_words(error), False
         self.bell.wait(_AGAIN_S)
 
     def _load(self) -> None:
@@ -222,11 +252,11 @@ class Follower:
         if self._told:
             tell_unheard(self, self._told, self._clock.now_ms(), self._on_loop)
         self._told = self.engine.state.sequence
-        self.trouble, self._stale, self._following = None, False, True
+        self._failing, self._stale, self._following = None, False, True
         log.info("following", lane=self.lane, sequence=self.engine.state.sequence)
 
     def _catch_up(self) -> None:
-        if self.trouble is not None:
+        if self._failing is not None:
             self._load()
         while True:
             try:
@@ -236,11 +266,13 @@ class Follower:
                 commits = []
             for first, at_ms, events in commits:
                 self._take(first, at_ms, events)
+            self._behind_s = self._age_s(commits[-1][1]) if commits else 0.0
+            self._looked_s = time.monotonic()
             if self._waiting:
                 self._on_loop(self._reached, self.engine.state.sequence)
             if not commits:
                 break
-        self._following, self._looked_s = True, time.monotonic()
+        self._following = True
 
     def _take(self, first: int, at_ms: int, events: list[ev.Event]) -> None:
         state = self.engine.state
@@ -252,7 +284,7 @@ class Follower:
                 self._stale = True
                 self.erasures += 1
         self.metrics.committed(events, time.perf_counter() - started, state)
-        self.metrics.lagged(max(0.0, (self._clock.now_ms() - at_ms) / 1000))
+        self.metrics.lagged(self._age_s(at_ms))
         self.forecasts.committed(state, events, at_ms)
         self.past_waves.committed(first, events)
         self._freshen()
@@ -260,6 +292,9 @@ class Follower:
         if told:
             self._on_loop(self.push, told)
         self._told = state.sequence
+
+    def _age_s(self, at_ms: int) -> float:
+        return max(0.0, (self._clock.now_ms() - at_ms) / 1000)
 
     def _on_loop(self, call: Callable[..., None], *given: Any) -> None:
         if self._loop is not None and not self._loop.is_closed():
@@ -286,7 +321,7 @@ class Follower:
             self._on_loop(give, replies)
 
     def _answer(self, question: Question, now_ms: int) -> Any:
-        if self.trouble is not None:
+        if self._failing is not None:
             return _BEHIND
         try:
             return question.ask(self.views, now_ms)
@@ -298,7 +333,7 @@ class Follower:
 
     def _read_reasons(self) -> None:
         """Why the last waves left tickets waiting (I10): the owner keeps that beside the journal."""
-        if self.trouble is not None or time.monotonic() < self._reasons_s + _REASONS_EVERY_S:
+        if self._failing is not None or time.monotonic() < self._reasons_s + _REASONS_EVERY_S:
             return
         self._reasons_s = time.monotonic()
         try:

@@ -13,7 +13,16 @@ from evenmatch.domain.effects import RunMatcher
 from evenmatch.domain.events import Event, TicketsJoined
 from evenmatch.domain.refusals import Refusal
 from evenmatch.domain.ticket import Member, TicketRequest
-from evenmatch.errors import JournalError, JournalUnsure
+from evenmatch.errors import (
+    JournalBusy,
+    JournalDamaged,
+    JournalEdited,
+    JournalError,
+    JournalNewer,
+    JournalStale,
+    JournalUnavailable,
+    JournalUnsure,
+)
 from evenmatch.storage.erasing import Erasure
 from evenmatch.storage.outbox import Letter
 
@@ -38,6 +47,7 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("evenmatch.runner")
 
+DATABASE_FAILS = "the database cannot be used"
 FAILED = Unavailable("internal_error", "the server made a mistake with this request; nothing was changed", 500)
 
 
@@ -49,6 +59,24 @@ def unavailable(error: JournalError) -> Unavailable:
     if isinstance(error, JournalUnsure):
         return Unavailable("journal_unavailable", f"it is not known if this was carried out, ask again: {said}")
     return Unavailable("journal_unavailable", f"nothing was changed: {said}")
+
+
+def in_words(error: JournalError) -> str:
+    """What an error comes to, for anybody: where a journal is, and what a database says, is for the log only."""
+    if "://" not in str(error):
+        return str(error)
+    match error:
+        case JournalEdited():
+            return error.why
+        case JournalUnavailable():
+            return DATABASE_FAILS
+        case JournalStale() | JournalBusy():
+            return "the journal has another owner"
+        case JournalNewer():
+            return "a newer evenmatch wrote the journal: upgrade this one"
+        case JournalDamaged():
+            return "the journal is damaged; the log has more"
+    return "the journal cannot be used; the log has more"
 
 
 def side_by_side(orders: list[Order]) -> Iterable[list[Any]]:

@@ -28,6 +28,7 @@ from .handlers import problem
 from .mailbox import CommandOrder, Order, OutcomeOrder, current
 from .owner import Owner
 from .sockets import Message, Receive, Send
+from .spells import Spells
 from .wire import WireReasons
 
 log = structlog.get_logger("evenmatch.inbox")
@@ -59,6 +60,7 @@ class Inbox:
         self._tasks: set[asyncio.Task[None]] = set()
         self.bell = Bell(_DEAF_S, _HEARD_S)
         """Rung when something was put in."""
+        self._spells = Spells(log, "the inbox cannot be read", "the inbox is read again")
         self._ending = False
         self._thread = threading.Thread(target=self._work, name="inbox", daemon=True)
         self.depth = 0
@@ -89,9 +91,10 @@ class Inbox:
             try:
                 found = self._look(known)
             except JournalError as error:
-                log.warning("the inbox cannot be read", error=str(error))
+                self._spells.note(error)
                 time.sleep(_AGAIN_S)
                 continue
+            self._spells.end()
             assert self._loop is not None
             self.depth = len(found) + len({*known} - {*before})
             if (found or before) and not self._loop.is_closed():

@@ -11,10 +11,12 @@
 3. Readiness, metrics and the dashboard's stream are lane 1's routes, which tell of all lanes (`served`).
 4. With one lane every request goes to its App as it came.
 5. A queue that is split is nobody's queue: `shards` sends a ticket to the queue that takes it.
+6. Lanes and queues come while the server runs. A queue or a lane that is not known here is looked for (`missing`)
+   before anybody is told that there is none.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from enum import Enum, auto
 from typing import Final
 
@@ -24,14 +26,16 @@ from evenmatch.domain.shards import Split
 from . import lanes_asking as asking
 from . import lanes_merging as merging
 from . import shards
-from .access import Gate
+from .access import Gate, close_of
 from .app import App, without_body
-from .handlers import PROBLEM, Answer, our_mistake
+from .handlers import PROBLEM, Answer, our_mistake, problem
 from .hot import read_body
 from .lanes_asking import Asked, Whole, gathered
+from .mailbox import Unavailable
 from .paths import PathTable
 from .served import Served
-from .sockets import Message, Receive, Send
+from .sockets import Message, Receive, Send, turn_away
+from .wire import problem_of
 
 
 class Way(Enum):
@@ -109,6 +113,8 @@ WAYS: Final[dict[tuple[str, str], Way | Whole]] = {
 
 _TABLE: Final = PathTable(WAYS)
 _BODILESS: Final = ("GET", "DELETE")
+_NUMBERED: Final = ("tickets", "proposals", "matches", "deadletters")
+"""What has a number that says its lane."""
 
 
 class Lanes:
@@ -121,6 +127,8 @@ class Lanes:
         """By the lane's number."""
         self.splits: Mapping[str, Split] = {} if splits is None else splits
         """By the queue that is split; another table may take its place at any time."""
+        self.missing: Callable[[], Awaitable[Unavailable | None]] | None = None
+        """Looks for lanes and queues that came since; why what is not known here may be there all the same."""
         self._running = False
         for lane, app in sorted(apps.items()):
             self._take(lane, app)
@@ -153,6 +161,13 @@ class Lanes:
         if scope["type"] == "lifespan":
             await self._lifespan(receive, send)
             return
+        if self.missing is not None and not self._knows(scope["path"]):
+            if scope["type"] == "http" and scope["method"] == "HEAD":
+                scope, send = {**scope, "method": "GET", "bodiless": True}, without_body(send)
+            refused = await self._looked_for(self.missing, scope)
+            if refused is not None:
+                await self._refuse(scope, receive, send, refused)
+                return
         if len(self.apps) == 1 and not self.splits:
             await self.first(scope, receive, send)
             return
@@ -177,6 +192,32 @@ class Lanes:
             app, send = self.first, self._naming_all(send)
         await app(scope, receive, send)
 
+    def _knows(self, path: str) -> bool:
+        """Is the queue, or the lane of the number, that a path names known here? What names none needs none."""
+        parts = path.split("/", 4)
+        if len(parts) < 4 or parts[1] != "v1" or not parts[3]:
+            return True
+        named = parts[3]
+        if parts[2] == "queues":
+            return named in self.splits or self._with_queue(named) is not None
+        number = number_of(named[:2], named) if parts[2] in _NUMBERED else None
+        return number is None or lane_of(number) in self.apps
+
+    async def _looked_for(self, missing: Callable[[], Awaitable[Unavailable | None]], scope: Message) -> Answer | None:
+        """Look for what is not known; the answer to who may not ask, or came too early, and None for all others."""
+        if scope["type"] == "http":  # strangers do not make anybody look
+            refused = await self.gate.admit(scope)
+            if refused is not None or "granted" not in scope:
+                return refused
+        why = await missing()
+        return None if why is None or self._knows(scope["path"]) else problem(problem_of(why))
+
+    async def _refuse(self, scope: Message, receive: Receive, send: Send, refused: Answer) -> None:
+        if scope["type"] == "http":
+            await self.first.reply(scope, send, refused)
+        else:
+            await turn_away(*close_of(refused), receive, send)
+
     def _with_queue(self, name: str) -> App | None:
         for app in self.apps.values():
             if name in app.runner.engine.state.queues:
@@ -191,7 +232,8 @@ class Lanes:
         if scope["method"] == "HEAD":
             scope, send = {**scope, "method": "GET"}, without_body(send)
         try:
-            answer = await self.gate.admit(scope) or await self._asked(ask, scope, receive)
+            refused = None if "granted" in scope else await self.gate.admit(scope)
+            answer = refused or await self._asked(ask, scope, receive)
         except Exception as error:
             answer = our_mistake(error)
         await self.first.reply(scope, send, answer)

@@ -17,32 +17,27 @@ from .letter_metrics import LetterMetrics
 from .play_metrics import PlayMetrics
 from .views import QueueView
 
-_RECENT_S = 10.0
+_SLICES, _SLICE_S = 5, 2.0
 _SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 
 
 class Peak:
-    """The highest number of about the last ten seconds; written by one thread, read by any."""
+    """The highest number of the last eight to ten seconds; written by one thread, read by any."""
 
     def __init__(self) -> None:
-        self._began_s = 0.0
-        self._now = self._before = 0.0
+        self._highest = [(0, 0.0)] * _SLICES
+        """Of each slice of time, in turns: its number, and the highest that came in it."""
 
     def note(self, value: float) -> None:
         """A number came."""
-        self._turn()
-        self._now = max(self._now, value)
+        now = int(time.monotonic() / _SLICE_S)
+        known, highest = self._highest[now % _SLICES]
+        self._highest[now % _SLICES] = now, max(value, highest) if known == now else value
 
     def read(self) -> float:
         """The highest of late."""
-        self._turn()
-        return max(self._now, self._before)
-
-    def _turn(self) -> None:
-        passed_s = time.monotonic() - self._began_s
-        if passed_s >= _RECENT_S:
-            self._before, self._now = (self._now, 0.0) if passed_s < 2 * _RECENT_S else (0.0, 0.0)
-            self._began_s = time.monotonic()
+        now = int(time.monotonic() / _SLICE_S)
+        return max((highest for known, highest in self._highest if now - known < _SLICES), default=0.0)
 
 
 class Metrics:

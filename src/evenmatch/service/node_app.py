@@ -8,7 +8,7 @@ import msgspec
 from .handlers import JSON, Answer, problem
 from .hot import respond
 from .node import Node
-from .served import Served, ServedLanes, metrics_of
+from .served import Served, ServedLanes, in_one_line, metrics_of
 from .sockets import Message, Receive, Send
 from .wire import WireReasons
 
@@ -46,8 +46,9 @@ class NodeApp:
             case "/healthz":
                 return Answer(200, b'{"status":"ok"}')
             case "/readyz":
-                said = {"status": "ready" if self.node.ready else "not ready"}
-                return Answer(200 if self.node.ready else 503, msgspec.json.encode(said), JSON)
+                why = in_one_line(self.node.hindrances())
+                said = {"status": "not ready", "why": why} if why else {"status": "ready"}
+                return Answer(503 if why else 200, msgspec.json.encode(said), JSON)
             case "/metrics":
                 return Answer(200, await self._metrics(), _TEXT)
         detail = "a worker serves /healthz, /readyz and /metrics only: ask a process with --role api"

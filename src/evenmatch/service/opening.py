@@ -29,7 +29,7 @@ log = structlog.get_logger("evenmatch.rules")
 def open_queues(engine: Engine, journal: Journal, specs: tuple[QueueSpec, ...], now_ms: int) -> list[Step]:
     """Open the queues of the file, and leave alone what an operator changed since the file was last applied."""
     steps = []
-    if journal.lane > 1 and not engine.state.sequence:
+    if not engine.state.sequence and (journal.lane > 1 or (journal.shared and not specs)):  # others wait for an event
         steps.append(engine.step(cmd.BeginNumbers(*[first_number(journal.lane)] * 2), now_ms))
     for queue in tuple(engine.state.by_index):
         if not journal.openings(queue.spec.name):  # an older journal: what it has came from a file

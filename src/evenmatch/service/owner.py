@@ -45,7 +45,7 @@ from .copies import Copies
 from .desk import Requests, Unasked, written_down
 from .directory import Directory
 from .forecasts import Forecasts
-from .group import FAILED, Group, side_by_side, unavailable
+from .group import FAILED, Group, in_words, side_by_side, unavailable
 from .letters import new_letters
 from .mailbox import CommandOrder, Order, Question, Reply, give
 from .metrics import Metrics
@@ -248,7 +248,7 @@ class Owner:
             try:
                 self._load()
             except JournalError as error:
-                self.trouble = str(error)
+                self.trouble = in_words(error)
                 self.inbox.undone(orders)
                 self.answer([(order, unavailable(error)) for order in orders])
                 return
@@ -366,7 +366,7 @@ class Owner:
         try:
             self._load()
         except JournalError as error:
-            self.trouble = str(error)
+            self.trouble = in_words(error)
             log.error("reload failed; trying again with the next order", error=str(error))
 
     def _publish(self, first: int, group: Group) -> None:

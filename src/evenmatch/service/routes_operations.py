@@ -1,12 +1,27 @@
 """The routes of those who run the server, or have it watched: is it alive, is it ready, and its numbers."""
 
+from typing import Final
+
 from litestar import Response, get
 from litestar.enums import MediaType
 from litestar.handlers import HTTPRouteHandler
 from litestar.openapi import ResponseSpec
+from litestar.openapi.spec import Example
 
 from .documented import problems
-from .served import ServedLanes, metrics_of, not_ready
+from .served import ServedLanes, in_one_line, metrics_of
+
+_NOT_READY: Final = ResponseSpec(
+    dict[str, str],
+    description="Not now",
+    generate_examples=False,
+    examples=[
+        Example(
+            summary="of two lanes one has no owner",
+            value={"status": "not ready", "why": "lane eu: no owner", "lanes": "eu (2)"},
+        )
+    ],
+)
 
 
 def operations_routes(served: ServedLanes) -> list[HTTPRouteHandler]:
@@ -22,17 +37,17 @@ def operations_routes(served: ServedLanes) -> list[HTTPRouteHandler]:
         tags=["operations"],
         summary="Can orders be carried out?",
         media_type=MediaType.JSON,
-        responses={503: ResponseSpec(dict[str, str], description="Not now", generate_examples=False)},
+        responses={503: _NOT_READY},
     )
     async def readyz() -> Response[dict[str, str]]:
         """No while the journal cannot be used, or the server is starting or stopping. Where there are several lanes,
-        all must be ready; `lanes` names those that are not."""
-        waiting = not_ready(served)
-        if not waiting:
+        all must be ready; `lanes` names those that are not. `why` says what is missing, in words."""
+        waiting, found = served.not_ready(), served.hindrances()
+        if not found:
             return Response({"status": "ready"})
         told = ", ".join(f"{served[lane].runner.journal.lane_name} ({lane})" for lane in waiting)
-        named = {"lanes": told} if len(served) > 1 else {}
-        return Response({"status": "not ready"} | named, status_code=503)
+        named = {"lanes": told} if len(served) > 1 and waiting else {}
+        return Response({"status": "not ready", "why": in_one_line(found)} | named, status_code=503)
 
     @get(
         "/metrics",

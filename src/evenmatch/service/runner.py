@@ -58,6 +58,10 @@ class Runner(Protocol):
         """Can orders be carried out?"""
 
     @property
+    def trouble(self) -> str | None:
+        """Why they cannot, in words for anybody, as far as it is known."""
+
+    @property
     def journal(self) -> Journal:
         """Where the events are."""
 

@@ -170,9 +170,9 @@ class MemoryJournal:
         return None
 
     @property
-    def reachable(self) -> bool:
-        """Memory always is."""
-        return True
+    def fault(self) -> JournalError | None:
+        """Memory has none."""
+        return None
 
     @contextlib.contextmanager
     def reader(self) -> Iterator["MemoryJournal"]:

@@ -120,9 +120,9 @@ class PostgresJournal:
         return self._fence if self._keeper is None else self._keeper.fence
 
     @property
-    def reachable(self) -> bool:
-        """Was the lease renewed lately?"""
-        return self._keeper is None or self._keeper.healthy
+    def fault(self) -> JournalError | None:
+        """Why the lease was not renewed lately."""
+        return None if self._keeper is None else self._keeper.fault
 
     def when_lost(self, call: Callable[[str], None]) -> None:
         """Have a function called, from another thread, when another owner has taken over."""

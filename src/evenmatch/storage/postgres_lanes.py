@@ -9,7 +9,7 @@
 3. Programs that do not know of lanes are kept away from then on.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 
 from evenmatch.domain.ids import LANES_MOST, QUEUE_NAME
@@ -50,24 +50,34 @@ def find_lane(source: Db | Line, place: str, name: str) -> Lane:
 
 def make_lane(line: Line, name: str) -> Lane:
     """The lane with this name, made where there is none; the tables are there already."""
-    if not QUEUE_NAME.fullmatch(name):
-        raise ConfigError(
-            f"{name[:80]!r} is no name for a lane: use a to z, 0 to 9, - and _, at most 63, beginning with a letter or "
-            "digit"
-        )
+    return make_lanes(line, [name])[0]
+
+
+def make_lanes(line: Line, names: Sequence[str]) -> list[Lane]:
+    """The lanes with these names. What is missing is made at once: nobody sees some of them without the others."""
+    for name in names:
+        if not QUEUE_NAME.fullmatch(name):
+            raise ConfigError(
+                f"{name[:80]!r} is no name for a lane: use a to z, 0 to 9, - and _, at most 63, beginning with a "
+                "letter or digit"
+            )
     with line.transaction() as db:
         db.execute("SELECT pg_advisory_xact_lock(%s, %s)", (_LOCK, _MAKING))
-        known = lanes(db)
-        for lane in known:
-            if lane.name == name:
-                return lane
-        made = Lane(max(lane.journal for lane in known) + 1, name)
-        if made.journal > LANES_MOST:
-            raise JournalError(f"{line.name} has {LANES_MOST} lanes already, and cannot have {name!r} too")
-        db.execute("INSERT INTO lanes (journal, name) VALUES (%s, %s)", made)
-        db.execute("INSERT INTO leases (journal) VALUES (%s)", (made.journal,))
-        if len(known) == 1:
-            _end_solitude(db, known[0], name)
+        known = {lane.name: lane for lane in lanes(db)}
+        for name in names:
+            if name not in known:
+                known[name] = _make(db, list(known.values()), name, line.name)
+    return [known[name] for name in names]
+
+
+def _make(db: Db, known: list[Lane], name: str, place: str) -> Lane:
+    made = Lane(max(lane.journal for lane in known) + 1, name)
+    if made.journal > LANES_MOST:
+        raise JournalError(f"{place} has {LANES_MOST} lanes already, and cannot have {name!r} too")
+    db.execute("INSERT INTO lanes (journal, name) VALUES (%s, %s)", made)
+    db.execute("INSERT INTO leases (journal) VALUES (%s)", (made.journal,))
+    if len(known) == 1:
+        _end_solitude(db, known[0], name)
     return made
 
 

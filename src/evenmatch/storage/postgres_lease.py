@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from evenmatch.errors import JournalBusy, JournalDamaged, JournalError, JournalStale, JournalUnavailable
+from evenmatch.errors import JournalBusy, JournalDamaged, JournalEdited, JournalError, JournalStale, JournalUnavailable
 
 from .postgres_line import Db, Line, called, refused_pooler
 from .postgres_sheaf import HELD, Sheaf
@@ -72,9 +72,10 @@ def _refuse_edited(db: Db, name: str, journal: int, last: int) -> None:
         (journal, journal),
     ).fetchone()
     if row is None or row[0] != last:
-        raise JournalDamaged(
-            f"{name}: the lease says that the journal ends at {last}, but it ends at {row[0] if row else 0}. "
-            "Somebody edited one of them: put it right, or restore a backup; it was left as it is"
+        raise JournalEdited(
+            name,
+            f"the lease says that the journal ends at {last}, but it ends at {row[0] if row else 0}. "
+            "Somebody edited one of them: put it right, or restore a backup; it was left as it is",
         )
 
 
@@ -102,7 +103,7 @@ def read(db: Db, name: str, journal: int) -> tuple[int, int]:
 
 
 def _missing(name: str, journal: int) -> JournalDamaged:
-    return JournalDamaged(f"{name}: the lease of journal {journal} is missing. Restore it from a backup")
+    return JournalEdited(name, f"the lease of journal {journal} is missing. Restore it from a backup")
 
 
 def proven(db: Db, name: str, journal: int, fence: int) -> int:
@@ -147,7 +148,7 @@ class Keeper:
         except BaseException:
             self._line.close()
             raise
-        self.trouble: str | None = None
+        self._trouble: JournalError | None = None
         """Why the lease could not be renewed the last time."""
         self._renewed_s = time.monotonic()
         self.lost: Callable[[str], None] = lambda _: None
@@ -162,18 +163,20 @@ class Keeper:
             asked_s = time.monotonic()
             try:
                 self._renew()
-                self.trouble, pause, self._renewed_s = None, _RENEWED_EVERY_S, asked_s
+                self._trouble, pause, self._renewed_s = None, _RENEWED_EVERY_S, asked_s
             except JournalStale as error:
-                self.trouble = str(error)
+                self._trouble = error
                 self.lost(str(error))
                 return
             except JournalError as error:
-                self.trouble, pause = str(error), _RETRY_S
+                self._trouble, pause = error, _RETRY_S
 
     @property
-    def healthy(self) -> bool:
-        """Was the lease renewed the last time, and lately? A database that hangs gives no answer, not even a no."""
-        return self.trouble is None and time.monotonic() - self._renewed_s < LEASE_S
+    def fault(self) -> JournalError | None:
+        """Why the lease was not renewed the last time, or lately: a database that hangs does not even say no."""
+        if self._trouble is None and time.monotonic() - self._renewed_s >= LEASE_S:
+            return JournalUnavailable(f"{self._name} gives no answer: the lease could not be renewed")
+        return self._trouble
 
     def confirm(self, db: Db) -> int:
         """Over a new connection, from any thread: still the owner? Returns the last sequence written."""

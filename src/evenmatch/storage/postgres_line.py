@@ -8,6 +8,7 @@
 """
 
 import contextlib
+import difflib
 import logging
 import os
 import re
@@ -39,7 +40,11 @@ _PATIENCE: Final[dict[str, Any]] = {
     "keepalives_count": 3,
 }
 """A network that was cut is noticed within eight seconds; what the URL says of these counts instead."""
-_ENCODE: Final = "In a password, write @ as %40, / as %2F, ? as %3F, # as %23, % as %25 and a space as %20"
+_ENCODE: Final = (
+    "In a password, write @ as %40, / as %2F, ? as %3F, # as %23, & as %26, = as %3D, % as %25 and a space as %20"
+)
+_UNKNOWN: Final = re.compile(r'query parameter: "([^"]+)"')
+"""What libpq says of a parameter that it does not know."""
 _AGAIN_S: Final = 0.5
 """A connection that could not be made is tried again after so long."""
 _SESSION: Final = (
@@ -154,6 +159,19 @@ def _without_quotes(said: str, seen: str) -> str:
     return re.sub(r'"(.*)"', lambda quoted: quoted[0] if quoted[1] in seen else f'"{HIDDEN}"', said)
 
 
+def _unread(name: str, said: str) -> str:
+    """What is wrong with a URL that libpq cannot read, by what it says of it."""
+    unknown = _UNKNOWN.search(said)
+    if unknown is not None and unknown[1] == HIDDEN:
+        said = "libpq does not know a parameter; its name may be a piece of a password and is not shown"
+    if unknown is None or unknown[1] == HIDDEN:
+        return f"{name} is not a URL of PostgreSQL ({said}): use postgresql://user@host:5432/database. {_ENCODE}"
+    known = [option.keyword.decode() for option in psycopg.pq.Conninfo.get_defaults()]
+    near = difflib.get_close_matches(unknown[1], known, 1, 0.75)
+    hint = f"did you mean {near[0]}?" if near else "leave it out"
+    return f"{name} has a parameter that libpq does not know, {unknown[1]}: {hint}"
+
+
 def _read_as_shown(url: str) -> bool:
     """Does libpq see the same host, user and so on in a URL as those who read what is shown of it?"""
     try:
@@ -169,9 +187,7 @@ def connect(url: str, name: str, silence_s: float = SILENCE_S) -> Db:
         given = psycopg.conninfo.conninfo_to_dict(url)
     except psycopg.ProgrammingError as error:
         said = _without_quotes(_first_line(error), shown(url))
-        raise JournalUnavailable(
-            f"{name} is not a URL of PostgreSQL ({said}): use postgresql://user@host:5432/database. {_ENCODE}"
-        ) from None
+        raise JournalUnavailable(_unread(name, said)) from None
     if "," in str(given.get("host") or ""):  # of several, the one that can be written to: a standby may lag behind
         given.setdefault("target_session_attrs", "read-write")
     try:

@@ -19,6 +19,7 @@ import msgspec
 
 from evenmatch.domain.arrays import Array
 from evenmatch.domain.events import Event, OperatorActed
+from evenmatch.errors import JournalError
 
 from .erasing import Erasure, Traces
 from .inbox import Outcome
@@ -114,8 +115,8 @@ class Journal(Protocol):
         """Where it can be opened, as `--db` says it, password and all; None = nowhere, it is in memory."""
 
     @property
-    def reachable(self) -> bool:
-        """Can it be written to, as far as is known without trying?"""
+    def fault(self) -> JournalError | None:
+        """Why it cannot be written to, as far as is known without trying."""
 
     @property
     def ledger(self) -> Ledger:

@@ -116,9 +116,9 @@ class SqliteJournal:
         """Nobody takes a locked file over; who replaces the owner all the same is noticed by the next commit."""
 
     @property
-    def reachable(self) -> bool:
-        """A file is there, as far as anybody knows before trying."""
-        return True
+    def fault(self) -> JournalError | None:
+        """A file has none, as far as anybody knows before trying."""
+        return None
 
     @property
     def fence(self) -> int:
