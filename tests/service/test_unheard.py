@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 
 from evenmatch.domain.events import Accepted, Event, WaveFinished
@@ -109,6 +110,42 @@ async def test_the_end_of_a_story_is_told_though_nothing_follows_it() -> None:
             await asyncio.wait_for(line.following, 10)
             assert (line.kinds[-1], line.closes) == ("matched", [(1000, "the story is over")])
             assert in_order(line)
+
+
+class Nameless(FailingMemory):
+    """A journal that cannot be asked for names for a while, though it takes commits."""
+
+    silent = False
+
+    def names_of(self, players: list[int]) -> dict[int, str]:
+        if self.silent:
+            raise JournalUnavailable("no answer for 8 s")
+        return super().names_of(players)
+
+
+@in_a_loop
+async def test_what_was_committed_is_told_though_names_could_not_be_looked_up_when_it_was() -> None:
+    journal = Nameless()
+    app = app_over(journal, DUEL)
+    async with living(app) as client:
+        lines = await two_lines(app, client)
+        app.runner.directory._names = ({}, {})  # as after a reload
+        journal.silent = True
+        answer = await client.post(f"/v1/proposals/{proposal_of(lines[0])}/accept", json={"player": "ann"})
+        assert (answer.status_code, "it is not known if this was carried out" in answer.text) == (503, True)
+        journal.silent = False
+        await until(lambda: all(line.kinds == ["queued", "proposed", "accepted"] for line in lines), "the accept")
+        assert await accept(client, lines[1], "ben") == 200
+        for line in lines:
+            await asyncio.wait_for(line.following, 10)
+            assert line.kinds == ["queued", "proposed", "accepted", "accepted", "matched"]
+            assert in_order(line)
+
+
+def proposal_of(line: Heard) -> str:
+    """The proposal that a line was told of."""
+    (proposed,) = (message for message in line.told if message.kind == "proposed")
+    return str(msgspec.json.decode(proposed.text)["proposal"]["id"])
 
 
 @in_a_loop

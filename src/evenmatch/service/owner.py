@@ -29,7 +29,7 @@ from evenmatch.domain import commands as cmd
 from evenmatch.domain.arrays import Array
 from evenmatch.domain.events import Event, WaveAbandoned
 from evenmatch.domain.queue import QueueSpec
-from evenmatch.errors import JournalConflict, JournalError, JournalStale, JournalWithdrawn
+from evenmatch.errors import JournalConflict, JournalError, JournalStale, JournalUnsure, JournalWithdrawn
 from evenmatch.recovery import recover
 from evenmatch.settings import Settings
 from evenmatch.storage.erasing import Erasure
@@ -265,15 +265,8 @@ class Owner:
             group.letters += new_letters(group)
             outcomes = written_down(self, group, orders)
             self._commit(
-                group.events,
-                now_ms,
-                names,
-                group.attributes,
-                group.departures,
-                self.book.entries(),
-                group.erasures,
-                group.letters,
-                outcomes,
+                *(group.events, now_ms, names, group.attributes, group.departures, self.book.entries()),
+                *(group.erasures, group.letters, outcomes),
             )
         except (JournalConflict, JournalWithdrawn) as error:
             log.info("a commit is made anew, without the wave that was in it", why=str(error))
@@ -294,7 +287,12 @@ class Owner:
             return
         self.inbox.settled(outcomes)
         self.erasures += len(group.erasures)
-        self._publish(first, group)
+        try:
+            self._publish(first, group)
+        except JournalError as error:  # names could not be looked up: all of it is durable, and told after the reload
+            log.error("what was committed cannot be told yet", error=str(error))
+            self._start_over(JournalUnsure(str(error)), orders)
+            return
         self._mailbox.extend(group.rest)
         if self._saving.debt >= self.settings.checkpoint_debt and settle(self.engine.state, _SETTLED_AT_ONCE):
             self._save_checkpoint()
@@ -352,12 +350,15 @@ class Owner:
     def _failed_commit(self, error: JournalError, orders: list[Order]) -> None:
         log.error("commit failed", error=str(error))
         self.metrics.commit_failures += 1
-        self.ready = False  # before anyone is told, so that whoever hears 503 does not find the server ready
         self.inbox.undone(orders)
-        self.answer([(order, unavailable(error)) for order in orders])
-        self._reload()
+        self._start_over(error, orders)
         if isinstance(error, JournalStale):
             self.fatal(str(error))
+
+    def _start_over(self, error: JournalError, orders: list[Order]) -> None:
+        self.ready = False  # before anyone is told, so that whoever hears 503 does not find the server ready
+        self.answer([(order, unavailable(error)) for order in orders])
+        self._reload()
 
     def _reload(self) -> None:
         """Memory is ahead of the truth: go back to what is durable, now or when the journal answers again."""
