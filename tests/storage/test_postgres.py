@@ -24,7 +24,7 @@ from evenmatch.errors import (
     JournalUnsure,
 )
 from evenmatch.recovery import hash_at, recover, verify
-from evenmatch.storage import postgres_lanes, postgres_rows, postgres_schema, tables
+from evenmatch.storage import postgres_lanes, postgres_line, postgres_rows, postgres_schema, tables
 from evenmatch.storage.backup import back_up
 from evenmatch.storage.codec import SCHEMA
 from evenmatch.storage.copying import copy
@@ -399,6 +399,21 @@ def test_a_connection_that_breaks_within_a_commit_leaves_it_open_if_it_is_writte
         assert (journal.last, journal.names_of([1])) == (1, {})
         journal.append(resumed(2, names=names))
         assert journal.names_of([1, many]) == {1: "p1", many: f"p{many}"}
+
+
+def test_an_owner_that_was_stopped_in_the_middle_of_a_transaction_is_called_busy_and_not_a_failure(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(url) as journal:
+        journal.append(resumed(1))
+    monkeypatch.setattr(postgres_line, "_SESSION", postgres_line._SESSION.replace("'5s'", "'100ms'"))
+    with psycopg.connect(url) as asleep:
+        asleep.execute("UPDATE evenmatch.leases SET last = last")
+        with pytest.raises(JournalBusy, match="is serving the database, and has its lease in a transaction"):
+            opened(url)
+        asleep.rollback()
+    with opened(url) as journal:
+        assert journal.last == 1
 
 
 def test_a_commit_that_seemed_lost_and_came_through_is_found(url: str) -> None:

@@ -376,9 +376,8 @@ class Owner:
             self.chronicle.committed(first, group.events)
         if group.letters:
             self._on_loop(self.posted, group.letters)
-        for event in group.events:
-            if isinstance(event, WaveAbandoned):
-                log.warning("a wave was given up", queue=event.queue, wave=event.wave, why=event.why)
+        for event in (one for one in group.events if isinstance(one, WaveAbandoned)):
+            log.warning("a wave was given up", queue=event.queue, wave=event.wave, why=event.why)
         for effect in group.effects:
             self._run_matcher(effect, self.engine, self.put)
         self._told = self.engine.state.sequence

@@ -16,6 +16,8 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from psycopg import errors
+
 from evenmatch.errors import JournalBusy, JournalDamaged, JournalEdited, JournalError, JournalStale, JournalUnavailable
 
 from .postgres_line import Db, Line, called, refused_pooler
@@ -41,22 +43,32 @@ _FREE: Final = (
 
 def take(db: Db, name: str, journal: int) -> tuple[int, int]:
     """Become the owner: the fence, and the last sequence written. JournalBusy where there is one."""
-    with db.transaction():
-        row = db.execute("SELECT last FROM leases WHERE journal = %s FOR UPDATE", (journal,)).fetchone()
-        if row is None:
-            raise _missing(name, journal)
-        _refuse_edited(db, name, journal, row[0])
-        fence = "greatest(fence, (SELECT coalesce(max(fence), 0) FROM commits WHERE journal = leases.journal)) + 1"
-        taken = db.execute(
-            f"UPDATE leases SET fence = {fence}, {_MINE} WHERE journal = %s AND {_FREE} RETURNING fence, last".encode(),
-            (called(), LEASE_S, journal),
-        ).fetchone()
-        if taken is not None:
-            return int(taken[0]), int(taken[1])
-        held = db.execute(
-            "SELECT holder, ceil(extract(epoch FROM until - clock_timestamp())) FROM leases WHERE journal = %s",
-            (journal,),
-        ).fetchone()
+    try:
+        with db.transaction():
+            return _taken(db, name, journal)
+    except errors.LockNotAvailable:
+        raise JournalBusy(
+            f"another evenmatch is serving {name}, and has its lease in a transaction; stop it first, or give this one "
+            "its own database with --db (should it be gone, PostgreSQL ends its transaction within 10 s)"
+        ) from None
+
+
+def _taken(db: Db, name: str, journal: int) -> tuple[int, int]:
+    row = db.execute("SELECT last FROM leases WHERE journal = %s FOR UPDATE", (journal,)).fetchone()
+    if row is None:
+        raise _missing(name, journal)
+    _refuse_edited(db, name, journal, row[0])
+    fence = "greatest(fence, (SELECT coalesce(max(fence), 0) FROM commits WHERE journal = leases.journal)) + 1"
+    taken = db.execute(
+        f"UPDATE leases SET fence = {fence}, {_MINE} WHERE journal = %s AND {_FREE} RETURNING fence, last".encode(),
+        (called(), LEASE_S, journal),
+    ).fetchone()
+    if taken is not None:
+        return int(taken[0]), int(taken[1])
+    held = db.execute(
+        "SELECT holder, ceil(extract(epoch FROM until - clock_timestamp())) FROM leases WHERE journal = %s",
+        (journal,),
+    ).fetchone()
     assert held is not None
     raise JournalBusy(
         f"{held[0] or 'another evenmatch'} is serving {name}; stop it first, or give this one its own database with "
