@@ -3,6 +3,7 @@
 import contextlib
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -406,6 +407,7 @@ def test_an_owner_that_was_stopped_in_the_middle_of_a_transaction_is_called_busy
 ) -> None:
     with opened(url) as journal:
         journal.append(resumed(1))
+    bare(url, "UPDATE evenmatch.leases SET until = clock_timestamp() + make_interval(hours => 1)")
     monkeypatch.setattr(postgres_line, "_SESSION", postgres_line._SESSION.replace("'5s'", "'100ms'"))
     with psycopg.connect(url) as asleep:
         asleep.execute("UPDATE evenmatch.leases SET last = last")
@@ -414,6 +416,34 @@ def test_an_owner_that_was_stopped_in_the_middle_of_a_transaction_is_called_busy
         asleep.rollback()
     with opened(url) as journal:
         assert journal.last == 1
+
+
+def test_an_owner_that_was_stopped_in_the_middle_of_a_commit_holds_nobody_up_once_its_lease_has_run_out(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with opened(url) as journal:
+        journal.append(resumed(1))
+    monkeypatch.setattr(postgres_line, "_SESSION", postgres_line._SESSION.replace("'5s'", "'100ms'"))
+    asleep = psycopg.connect(url, autocommit=True)
+    with contextlib.suppress(psycopg.OperationalError), asleep.pipeline():  # its end is not sent for a long time
+        asleep.execute("UPDATE evenmatch.leases SET last = last + 5")
+        asleep.pgconn.send_flush_request()
+        asleep.pgconn.flush()
+        until_locked(url)
+        with opened(url) as journal:
+            assert journal.last == 1
+    assert asleep.closed, "its session was ended"
+
+
+def until_locked(url: str) -> None:
+    """Wait until somebody has the row of the lease."""
+    for _ in range(100):
+        with contextlib.suppress(psycopg.errors.LockNotAvailable):
+            bare(url, "SELECT 1 FROM evenmatch.leases FOR UPDATE NOWAIT")
+            time.sleep(0.05)
+            continue
+        return
+    raise AssertionError("nobody has it")
 
 
 def test_a_commit_that_seemed_lost_and_came_through_is_found(url: str) -> None:
