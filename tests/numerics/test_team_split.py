@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 
 from evenmatch.domain.arrays import Array
+from evenmatch.numerics import threads
 from evenmatch.numerics.match_terms import UNITS
 from evenmatch.numerics.team_draft import divide
 from evenmatch.numerics.team_field import TeamPool, TeamRules, field_of
@@ -89,6 +90,22 @@ def test_matches_of_a_few_small_teams_are_dealt_as_cheaply_as_can_be(
             assert price == pytest.approx(least, abs=2 / UNITS)
             judged += 1
     assert judged > 3
+
+
+def test_the_same_plan_comes_of_one_thread_and_of_two() -> None:
+    pool, rules = crowd(6_600, 3, seed=3, shares=(1,), window=(300.0, 900.0)), TeamRules(3, 2)
+    plans, before = [], threads.count()
+    try:
+        for many in (1, 2, 3):
+            threads.use(many)
+            plans.append(searched_plan(pool, rules))
+    finally:
+        threads.use(before)
+    assert len(plans[0].cost) > 1_000
+    for plan in plans[1:]:
+        assert (plan.rosters == plans[0].rosters).all()
+        assert (plan.team_of == plans[0].team_of).all()
+        assert (plan.cost == plans[0].cost).all()
 
 
 @pytest.mark.parametrize("form", [(4, 3), (2, 8), (3, 5)], ids=str)

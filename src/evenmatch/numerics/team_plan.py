@@ -39,7 +39,7 @@ from .team_field import BOTH, MEAN, OLDER, Field, TeamPool, TeamRules, field_of
 from .team_limits import closer_bound
 from .team_pack import PACKED_MAX, packed
 from .team_search import improve
-from .team_split import DEALT_MAX, deal_again
+from .team_split import DEALT_MAX, DIVISIONS_MAX, deal_again
 from .team_turns import TURN_WORK, give_turns
 from .threads import in_parts
 
@@ -214,9 +214,9 @@ def _turned(
         )
         steps.append({"step": "turns", "moves": int(moves), "whole": bool(whole)})
     before, looked = cost.copy(), list[int]()
+    most = min(DIVISIONS_MAX, DEALT_MAX // len(cost))
 
     def part(first: int, end: int) -> None:
-        most = DEALT_MAX * (end - first) // len(before)
         looked.append(deal_again(field, wide, teams, units, cost, first, end, most))
 
     in_parts(len(cost), part, least=_PART)

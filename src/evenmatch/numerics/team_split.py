@@ -35,7 +35,7 @@ from .match_terms import doubt_of, imbalance_of, premade_of
 from .team_field import FIELD, Field
 from .team_judge import cost_of_match, repeats_of, team_role_cost
 
-__all__ = ["DEALT_MAX", "UNITS_MAX", "cheapest_division", "deal_again", "split"]
+__all__ = ["DEALT_MAX", "DIVISIONS_MAX", "UNITS_MAX", "cheapest_division", "deal_again", "split"]
 
 UNITS_MAX: Final = 12
 DIVISIONS_MAX: Final = 1_000
@@ -313,15 +313,15 @@ def split(field: Field, roster: Array, team_of: Array) -> tuple[float, int]:
 
 
 @kernel()
-def _climbed(field: Field, roster: Array, team_of: Array, cost: float) -> tuple[float, int]:
+def _climbed(field: Field, roster: Array, team_of: Array, cost: float, most: int) -> tuple[float, int]:
     """Let tickets of equal size change places while the match costs less; its cost then, and divisions judged."""
     judged, better = 0, True
-    while better and judged < DIVISIONS_MAX:
+    while better and judged < most:
         better = False
         for one in range(len(roster)):
             for other in range(one):
                 mine, its = team_of[one], team_of[other]
-                if mine == its or field.size[roster[one]] != field.size[roster[other]]:
+                if judged >= most or mine == its or field.size[roster[one]] != field.size[roster[other]]:
                     continue
                 team_of[one], team_of[other] = its, mine
                 price = cost_of_match(field, roster, team_of)
@@ -337,17 +337,16 @@ def _climbed(field: Field, roster: Array, team_of: Array, cost: float) -> tuple[
 def deal_again(
     field: Field, rosters: Array, team_of: Array, units: Array, cost: Array, first: int, end: int, most: int
 ) -> int:
-    """Divide the matches of these rows as cheaply as `most` divisions allow, none dearer than it was; how many it took.
+    """Divide the matches of these rows as cheaply as `most` divisions of each allow, none dearer; how many it took.
 
-    `units`: tickets of each match.
+    `units`: tickets of each match. No match's divisions hang on how rows are shared out among threads.
     """
     if field.teams == 1 or field.team_size == 1:
         return 0
-    each = min(DIVISIONS_MAX, most // max(1, end - first))
-    few, judged, tried = _few_divisions(field.teams, field.team_size, each), 0, np.zeros(1, np.int64)
+    few, judged, tried = _few_divisions(field.teams, field.team_size, most), 0, np.zeros(1, np.int64)
     for row in range(first, end):
         count = units[row]
-        if judged >= most or (field.teams == 2 and count <= UNITS_MAX):
+        if field.teams == 2 and count <= UNITS_MAX:
             continue
         roster, trial = rosters[row, :count], team_of[row, :count].copy()
         if few:
@@ -355,7 +354,7 @@ def deal_again(
             price = cheapest_division(field, roster, trial, tried)
             judged += tried[0]
         else:
-            price, looked = _climbed(field, roster, trial, cost[row])
+            price, looked = _climbed(field, roster, trial, cost[row], most)
             judged += looked
         if price < cost[row]:
             cost[row] = price
